@@ -1,0 +1,54 @@
+# Everything a newcomer or a machine runs. Only python3 and make are assumed to be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check test-slow statistical bench reproduce format clean
+
+help:  ## list these targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+# The stamps make a second run of a target free and a changed pyproject.toml reinstall.
+$(VENV)/installed: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(VENV)/installed $@
+
+demo: $(VENV)/installed  ## install, run the demonstration, say where its report is
+	$(BIN)/sfumato demo --out demo-output
+
+check: $(VENV)/installed-dev  ## style, types, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check  ## everything a change must pass
+	$(BIN)/python -m pytest -m "not slow" -n 2
+
+test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
+	$(BIN)/python -m pytest -m slow
+
+statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)
+	SFUMATO_FRESH_SEED=1 $(BIN)/python -m pytest tests/statistical
+
+bench: $(VENV)/installed-dev  ## ratios against peers and limits
+	$(BIN)/python benchmarks/run.py
+
+reproduce: $(VENV)/installed-dev  ## the papers' tables beside ours
+	@for each in reproductions/*/reproduce.py; do $(BIN)/python $$each || exit 1; done
+
+format: $(VENV)/installed-dev  ## let the formatter decide
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:  ## remove the environment and everything built
+	rm -rf $(VENV) demo-output dist build site

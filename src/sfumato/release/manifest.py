@@ -1,0 +1,144 @@
+"""The manifest: what a release says about itself.
+
+``datapackage.json`` is a Frictionless Data Package descriptor; everything of ours is under the key
+``sfumato``. Rules of the format: a field is never removed and never changes its meaning within a
+format version; a reader refuses what it does not know.
+
+Never in it: seed or key, original counts, groups or sampling fractions that leak, paths, host or user
+names, dates.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError
+
+from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError
+from sfumato.frozen import Frozen, explain
+from sfumato.schema import Schema
+
+FORMAT_VERSION = 1
+MANIFEST_NAME = "datapackage.json"
+FORMATS = ("parquet", "csv")
+Format = Literal["parquet", "csv"]
+
+
+class TableEntry(Frozen):
+    """One published table: its file and what is in it."""
+
+    name: str
+    path: str
+    format: Format
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    number_of_rows: Annotated[int, Field(ge=0)]
+    attributes: dict[str, Any]
+    integers: tuple[str, ...] = ()
+
+    @property
+    def schema_of_attributes(self) -> Schema:
+        """The categorical columns."""
+        return Schema.from_dict({"attributes": self.attributes})
+
+
+class Manifest(Frozen):
+    """The ``sfumato`` block of a release's descriptor."""
+
+    format_version: Literal[1] = 1
+    software: str
+    method: dict[str, Any]
+    guarantees: tuple[dict[str, Any], ...]
+    law: dict[str, Any]
+    tables: Annotated[tuple[TableEntry, ...], Field(min_length=1)]
+    assumptions: tuple[str, ...] = ()
+    not_protected: tuple[str, ...] = ()
+    weaknesses: tuple[str, ...] = ()
+    citations: tuple[str, ...] = ()
+    chosen_from_private_data: dict[str, str] = Field(default_factory=dict)
+    reproducible: bool = False
+    privacy: str = ""
+
+    def to_descriptor(self) -> dict[str, Any]:
+        """The whole content of ``datapackage.json``, its checksum included."""
+        block = self.model_dump(mode="json")
+        descriptor: dict[str, Any] = {
+            "name": "sfumato-release",
+            "title": f"Release by {self.method.get('method')}",
+            "resources": [_resource(entry) for entry in self.tables],
+            "sfumato": block,
+        }
+        block["checksum"] = _checksum(descriptor)
+        return descriptor
+
+    @classmethod
+    def from_text(cls, text: str) -> Manifest:
+        """Read and verify ``datapackage.json``.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When it is not JSON, not a sfumato release, or was edited.
+        ReleaseUnsupportedError
+            When its format version is not known here.
+        """
+        try:
+            descriptor = json.loads(text)
+        except ValueError:
+            raise ReleaseDamagedError(
+                f"{MANIFEST_NAME} is not valid JSON. Get the release again from where it came."
+            ) from None
+        block = descriptor.get("sfumato") if isinstance(descriptor, dict) else None
+        if not isinstance(block, dict):
+            raise ReleaseDamagedError(
+                f"{MANIFEST_NAME} has no sfumato block: this is a data package, but not a release of sfumato."
+            )
+        version = block.get("format_version")
+        if version != FORMAT_VERSION:
+            raise ReleaseUnsupportedError(
+                f"the release has format version {version!r}, this version of sfumato reads {FORMAT_VERSION}. "
+                "Install a version that knows it."
+            )
+        stated = block.pop("checksum", None)
+        if stated != _checksum(descriptor):
+            raise ReleaseDamagedError(
+                f"{MANIFEST_NAME} was changed after publication: its checksum does not fit. "
+                "Get the release again from where it came."
+            )
+        try:
+            return cls.model_validate(block)
+        except ValidationError as error:
+            raise ReleaseUnsupportedError(
+                f"{MANIFEST_NAME} cannot be read: {' '.join(explain(error))}"
+            ) from None
+
+
+def _resource(entry: TableEntry) -> dict[str, Any]:
+    """A Frictionless resource. No ``bytes`` key: the validator rejects Parquet tables that have one."""
+    fields: list[dict[str, Any]] = [
+        {
+            "name": each.name,
+            "type": "string",
+            "constraints": {"required": True, "enum": list(each.labels)},
+        }
+        for each in entry.schema_of_attributes.attributes
+    ]
+    fields += [
+        {"name": name, "type": "integer", "constraints": {"required": True}} for name in entry.integers
+    ]
+    mediatype = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv"}[entry.format]
+    return {
+        "name": entry.name,
+        "path": entry.path,
+        "format": entry.format,
+        "mediatype": mediatype,
+        "hash": f"sha256:{entry.sha256}",
+        # An empty list: no text in the file stands for a missing cell, missing is a category.
+        "schema": {"fields": fields, "missingValues": []},
+    }
+
+
+def _checksum(descriptor: dict[str, Any]) -> str:
+    canonical = json.dumps(descriptor, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,217 @@
+"""Writing and reading release folders: whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato._version import __version__
+from sfumato.engines.protocol import CodedBatch
+from sfumato.engines.sources import CsvFile, ParquetFile, Source
+from sfumato.errors import ReleaseDamagedError, ReleaseError, ReleaseExistsError
+from sfumato.randomness import NoiseSource
+from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
+from sfumato.release.pipeline import in_background
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.release.random_order import in_random_order
+
+Progress = Callable[[int], None]
+"""Called with the number of rows read since the last call."""
+
+
+def write_release(
+    publication: Publication,
+    out: Path,
+    *,
+    noise: NoiseSource,
+    format: Format,
+    progress: Progress | None = None,
+) -> Manifest:
+    """Write a release folder. It appears under its name only when all of it is written.
+
+    Raises
+    ------
+    ReleaseExistsError
+        When the folder is there already.
+    ReleaseError
+        When the disk refuses: full, read-only, gone.
+    """
+    with _staged(out) as staging:
+        entries = tuple(
+            _write_table(table, staging, noise.named(f"order of {table.name}"), format, progress)
+            for table in publication.tables
+        )
+        manifest = Manifest(
+            software=f"sfumato {__version__}",
+            method=publication.design,
+            guarantees=tuple(
+                {**each.model_dump(mode="json"), "description": each.describe()}
+                for each in publication.guarantees
+            ),
+            law=publication.law.model_dump(mode="json"),
+            tables=entries,
+            assumptions=publication.assumptions,
+            not_protected=publication.not_protected,
+            weaknesses=publication.weaknesses,
+            citations=publication.citations,
+            chosen_from_private_data=publication.chosen_from_private_data,
+            reproducible=publication.is_reproducible,
+            privacy="not private: made with a seed, anyone who guesses it can undo the noise"
+            if publication.is_reproducible
+            else "noise from the operating system's entropy; no seed exists",
+        )
+        text = json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False)
+        (staging / MANIFEST_NAME).write_text(text + "\n", encoding="utf-8")
+    return manifest
+
+
+@contextmanager
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder that takes its real name at the end, and disappears when anything goes wrong."""
+    if out.exists() or out.is_symlink():
+        raise ReleaseExistsError(
+            f"{str(out)!r} is already there. Releases are never overwritten; choose another name."
+        )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.partial-", dir=out.parent))
+    except OSError as error:
+        raise ReleaseError(
+            f"cannot write next to {str(out)!r}: {error.strerror}. Choose another place."
+        ) from None
+    try:
+        yield staging
+        staging.chmod(0o755)
+        # Renaming onto a folder that appeared meanwhile fails, unless it is empty; it is never overwritten.
+        staging.rename(out)
+    except OSError as error:
+        raise ReleaseError(
+            f"writing {str(out)!r} failed: {error.strerror or 'the disk refused'}. Nothing was published."
+        ) from None
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+
+
+def _write_table(
+    table: PublishedTable,
+    folder: Path,
+    noise: NoiseSource,
+    format: Format,
+    progress: Progress | None,
+) -> TableEntry:
+    columns = [(each.name, np.dtype(each.code_type)) for each in table.schema.attributes]
+    columns += [(name, np.dtype(np.int64)) for name in table.integers]
+    path = folder / f"{table.name}.{format}"
+    rows = 0
+    made = in_background(_counted(table.batches(), progress))
+    with _writer(path, table, format) as write:
+        for batch in in_random_order(made, columns, noise, folder):
+            rows += batch.number_of_rows
+            write(batch)
+    return TableEntry(
+        name=table.name,
+        path=path.name,
+        format=format,
+        sha256=sha256_of(path),
+        number_of_rows=rows,
+        attributes=table.schema.to_dict()["attributes"],
+        integers=table.integers,
+    )
+
+
+def _counted(batches: Iterator[CodedBatch], progress: Progress | None) -> Iterator[CodedBatch]:
+    for batch in batches:
+        if progress is not None:
+            progress(batch.number_of_rows)
+        yield batch
+
+
+@contextmanager
+def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Callable[[CodedBatch], None]]:
+    """A function that appends a batch to a new file."""
+    import pyarrow as pa
+
+    dictionaries = {each.name: pa.array(each.labels, pa.string()) for each in table.schema.attributes}
+    fields = [
+        pa.field(each.name, pa.dictionary(_index_type(each.size), pa.string()), nullable=False)
+        for each in table.schema.attributes
+    ]
+    fields += [pa.field(name, pa.int64(), nullable=False) for name in table.integers]
+    schema = pa.schema(fields)
+
+    def to_arrow(batch: CodedBatch) -> Any:
+        arrays = [
+            pa.DictionaryArray.from_arrays(
+                pa.array(batch.codes[name]).cast(field.type.index_type), dictionaries[name]
+            )
+            if name in dictionaries
+            else pa.array(batch.codes[name])
+            for name, field in zip(schema.names, schema, strict=True)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    if format == "parquet":
+        import pyarrow.parquet as pq
+
+        # Statistics of text columns serve range scans, which nobody does on category labels.
+        with pq.ParquetWriter(
+            path, schema, compression="zstd", compression_level=1, write_statistics=False
+        ) as parquet_writer:
+            yield lambda batch: parquet_writer.write_batch(to_arrow(batch))
+    else:
+        from pyarrow import csv
+
+        with csv.CSVWriter(
+            path, schema, write_options=csv.WriteOptions(quoting_style="needed")
+        ) as csv_writer:
+            yield lambda batch: csv_writer.write_batch(to_arrow(batch))
+
+
+def _index_type(size: int) -> Any:
+    """Signed index types: pandas and others do not take unsigned ones for categories."""
+    import pyarrow as pa
+
+    return pa.int8() if size <= 2**7 else pa.int16() if size <= 2**15 else pa.int32()
+
+
+def sha256_of(path: Path) -> str:
+    """Digest of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read and verify a release's manifest."""
+    path = folder / MANIFEST_NAME
+    if not path.is_file():
+        raise ReleaseError(
+            f"{str(folder)!r} is not a release: it has no {MANIFEST_NAME}. Name the release's folder."
+        )
+    try:
+        return Manifest.from_text(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError:
+        raise ReleaseDamagedError(f"{MANIFEST_NAME} is not UTF-8 text. Get the release again.") from None
+
+
+def verified_source(folder: Path, entry: TableEntry) -> Source:
+    """The file of a published table, refused unless it is the one that was published."""
+    path = folder / entry.path
+    # A manifest from elsewhere must not make us read other files of this machine.
+    if path.parent != folder or not path.is_file():
+        raise ReleaseDamagedError(
+            f"the release has no file {entry.path!r}. Get the release again from where it came."
+        )
+    if sha256_of(path) != entry.sha256:
+        raise ReleaseDamagedError(
+            f"{entry.path} is not the file that was published: its checksum does not fit. "
+            "Get the release again from where it came."
+        )
+    return ParquetFile(path) if entry.format == "parquet" else CsvFile(path)

@@ -1,0 +1,170 @@
+"""Laws of selections that hold for every schema and every query."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sfumato.errors import QueryError
+from sfumato.schema import Attribute, Role, Schema
+from sfumato.selection import Selection
+from strategies import AWKWARD_TEXTS, KEYWORDS, attributes, schemas, selections
+
+CENSUS = Schema(
+    attributes=(
+        Attribute(name="name", role=Role.IDENTIFIER),
+        Attribute(name="sex", role=Role.OTHER, categories=("Female", "Male")),
+        Attribute(name="age", role=Role.OTHER, bins=(17, 25, 35), missing="category"),
+    )
+)
+
+
+def quoted(text, mark):
+    """Text between quotation marks, inner ones doubled."""
+    return mark + text.replace(mark, mark * 2) + mark
+
+
+@given(st.data())
+def test_description_parses_back_to_the_selection(data):
+    """Describing and parsing are inverse for every selection of every schema."""
+    schema = data.draw(schemas(with_identifiers=data.draw(st.booleans())))
+    selection = data.draw(selections(schema))
+    assert Selection.parse(selection.describe(schema), schema) == selection
+
+
+@given(st.data())
+def test_a_category_and_its_negation_partition_the_codes(data):
+    """Conditions x = a and x != a share no code and together have all, missing included."""
+    attribute = data.draw(attributes())
+    label = data.draw(st.sampled_from(attribute.labels))
+    schema = Schema(attributes=(attribute,))
+    name, text = quoted(attribute.name, '"'), quoted(label, "'")
+    equal = Selection.parse(f"{name} = {text}", schema).codes(attribute.name)
+    different = Selection.parse(f"{name} != {text}", schema).codes(attribute.name)
+    assert sorted(equal + different) == list(range(attribute.size))
+    assert equal == (attribute.labels.index(label),)
+
+
+@given(st.data())
+def test_a_list_and_its_negation_partition_the_codes(data):
+    """IN and NOT IN with the same list share no code and together have all of them."""
+    attribute = data.draw(attributes())
+    listed = data.draw(st.lists(st.sampled_from(attribute.labels)))
+    schema = Schema(attributes=(attribute,))
+    inside = f"({', '.join(quoted(label, chr(39)) for label in listed)})"
+    name = quoted(attribute.name, '"')
+    within = Selection.parse(f"{name} IN {inside}", schema).codes(attribute.name)
+    outside = Selection.parse(f"{name} NOT IN {inside}", schema).codes(attribute.name)
+    assert sorted(within + outside) == list(range(attribute.size))
+    assert within == tuple(sorted({attribute.labels.index(label) for label in listed}))
+
+
+@given(st.data())
+def test_below_and_from_an_edge_partition_the_intervals(data):
+    """At every edge, x < e has the bins that end by e, x >= e those that begin from e on."""
+    attribute = data.draw(attributes(binned=True))
+    edge = data.draw(st.sampled_from(attribute.bins))
+    schema = Schema(attributes=(attribute,))
+    name = quoted(attribute.name, '"')
+    below = Selection.parse(f"{name} < {edge!r}", schema).codes(attribute.name)
+    above = Selection.parse(f"{name} >= {edge!r}", schema).codes(attribute.name)
+    intervals = list(enumerate(itertools.pairwise(attribute.bins)))
+    assert below == tuple(code for code, (_, high) in intervals if high <= edge)
+    assert above == tuple(code for code, (low, _) in intervals if low >= edge)
+
+
+@given(st.data())
+def test_whole_number_ranges_agree_with_the_integers_in_each_bin(data):
+    """With whole edges, an answered range takes each bin whole, judged integer by integer."""
+    edges = data.draw(st.lists(st.integers(-20, 20), min_size=3, max_size=6, unique=True))
+    attribute = Attribute(name="x", role=Role.OTHER, bins=tuple(sorted(edges)))
+    number = data.draw(st.sampled_from(edges)) + data.draw(st.integers(-2, 2))
+    operator = data.draw(st.sampled_from(("<", "<=", ">", ">=")))
+    holds = {
+        "<": lambda value: value < number,
+        "<=": lambda value: value <= number,
+        ">": lambda value: value > number,
+        ">=": lambda value: value >= number,
+    }[operator]
+    verdicts = [
+        {holds(value) for value in range(int(low), int(high))}
+        for low, high in itertools.pairwise(attribute.bins)
+    ]
+    try:
+        codes = Selection.parse(f"x {operator} {number}", Schema(attributes=(attribute,))).codes(
+            "x"
+        )
+    except QueryError:
+        assert {True, False} in verdicts
+    else:
+        assert codes == tuple(code for code, verdict in enumerate(verdicts) if verdict == {True})
+        assert {True, False} not in verdicts
+
+
+@given(st.data())
+def test_conjunction_of_selections_is_conjunction_of_texts(data):
+    """Joining two descriptions by AND selects what & of the selections does."""
+    schema = data.draw(schemas())
+    first = data.draw(selections(schema))
+    second = data.draw(selections(schema))
+    texts = [text for text in (first.describe(schema), second.describe(schema)) if text]
+    assert Selection.parse(" AND ".join(texts), schema) == first & second
+
+
+def parse_or_refuse(text, schema):
+    """Parse, let a QueryError with a position inside the text pass, and nothing else."""
+    position = 0
+    try:
+        Selection.parse(text, schema)
+    except QueryError as error:
+        position = error.position
+    assert position is not None
+    assert 0 <= position <= len(text)
+
+
+@given(st.text())
+@example("'''")
+@example("age < 1e999")
+@example("age <= 1e308 AND age BETWEEN -1e999 AND 1e999")
+def test_arbitrary_text_is_parsed_or_refused(text):
+    """Any text at all gives a selection or a QueryError that says where."""
+    parse_or_refuse(text, CENSUS)
+
+
+FRAGMENTS = (
+    *KEYWORDS,
+    *AWKWARD_TEXTS,
+    *("sex", "age", "name", "'Male'", "'[17,25)'", "17", "24", "25", "24.5", "-1e5", "1e999"),
+    *(
+        "=",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "<>",
+        "==",
+        "(",
+        ")",
+        ",",
+        ";",
+        "\u2018Male\u2019",
+        '"age"',
+        "\0",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS)).map(" ".join))
+def test_text_made_of_query_words_is_parsed_or_refused(text):
+    """Text that is nearly a query reaches every branch and still only a QueryError comes out."""
+    parse_or_refuse(text, CENSUS)
+
+
+@pytest.mark.parametrize("opening", ["'", '"', "(", "sex IN (", "1", "-", "=", "sex = 'Male' AND "])
+def test_long_hostile_text_is_read_in_one_pass(opening):
+    """A hundred thousand openings are refused without recursion or backtracking."""
+    parse_or_refuse(opening * 100_000, CENSUS)
