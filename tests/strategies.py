@@ -47,9 +47,9 @@ def names() -> st.SearchStrategy[str]:
 
 
 def labels() -> st.SearchStrategy[str]:
-    """Category texts; never the label that is kept for missing values."""
+    """Category texts; never empty, which means missing, nor the label kept for it."""
     return st.one_of(st.sampled_from(AWKWARD_TEXTS), st.text(max_size=8)).filter(
-        lambda text: text != MISSING_LABEL
+        lambda text: text not in ("", MISSING_LABEL)
     )
 
 
@@ -57,9 +57,7 @@ def bin_edges(*, max_bins: int = 6) -> st.SearchStrategy[tuple[float, ...]]:
     """Increasing edges, whole numbers or sixteenths, few digits so that labels stay distinct."""
     scale = st.sampled_from((1.0, 16.0))
     edges = st.lists(st.integers(-2000, 2000), min_size=3, max_size=max_bins + 1, unique=True)
-    return st.builds(
-        lambda divisor, drawn: tuple(edge / divisor for edge in sorted(drawn)), scale, edges
-    )
+    return st.builds(lambda divisor, drawn: tuple(edge / divisor for edge in sorted(drawn)), scale, edges)
 
 
 @st.composite
@@ -136,9 +134,7 @@ def count_tables(
     """Counts over some attributes of a schema, in any order; one cell when none is drawn."""
     known = schema.publishable.attributes
     axes = draw(
-        st.lists(
-            st.sampled_from(known), max_size=max_axes, unique_by=lambda attribute: attribute.name
-        )
+        st.lists(st.sampled_from(known), max_size=max_axes, unique_by=lambda attribute: attribute.name)
     )
     shape = tuple(attribute.size for attribute in axes)
     cells = st.integers(0, max_count)

@@ -49,7 +49,7 @@ class Answer:
 
     Examples
     --------
-    >>> Answer("sex = 'F'", 1234.5, 12.3, 1210.4, 1258.6, 0.95, "randomized-response", "perturbed-rows", "table")
+    >>> Answer("sex = 'F'", 1234.6, 12.3, 1210.4, 1258.6, 0.95, "randomized-response", "perturbed-rows", "table")
     Answer(1,235 ± 12, 95 % interval 1,210 to 1,259)
     """
 

@@ -45,7 +45,13 @@ class CountTable:
         expected = tuple(each.size for each in self.attributes)
         if self.counts.shape != expected:
             raise ValueError(f"counts have shape {self.counts.shape}, the attributes ask for {expected}.")
-        self.counts.flags.writeable = False
+        if len(set(self.names)) != len(self.names):
+            raise QueryError("a table has one axis for each attribute. Name each attribute once.")
+        if self.counts.flags.writeable or self.counts.base is not None:
+            # Nobody else may change what the table holds, nor find their own array frozen.
+            counts = np.array(self.counts)
+            counts.flags.writeable = False
+            object.__setattr__(self, "counts", counts)
 
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.attributes)
@@ -70,16 +76,18 @@ class CountTable:
     def project(self, names: Sequence[str]) -> CountTable:
         """Sum out every attribute not named; axes come in the order asked for."""
         kept = [self.axis_of(name) for name in names]
+        if len(set(kept)) != len(kept):
+            raise QueryError("a table has one axis for each attribute. Name each attribute once.")
         gone = tuple(axis for axis in range(self.counts.ndim) if axis not in kept)
-        summed = self.counts.sum(axis=gone) if gone else self.counts
+        summed = np.asarray(self.counts.sum(axis=gone) if gone else self.counts)
         remaining = sorted(kept)
         order = [remaining.index(axis) for axis in kept]
-        return CountTable(tuple(self.attributes[axis] for axis in kept), summed.transpose(order).copy())
+        return CountTable(tuple(self.attributes[axis] for axis in kept), summed.transpose(order))
 
     def condition(self, name: str, codes: Iterable[int]) -> CountTable:
         """Keep the rows whose attribute has one of the codes, and sum the attribute out."""
         axis = self.axis_of(name)
-        summed = self.counts.take(sorted(set(codes)), axis=axis).sum(axis=axis)
+        summed = self.counts.take(_codes(codes, self.attributes[axis]), axis=axis).sum(axis=axis)
         rest = self.attributes[:axis] + self.attributes[axis + 1 :]
         return CountTable(rest, np.asarray(summed))
 
@@ -88,9 +96,10 @@ class CountTable:
         axis = self.axis_of(name)
         moved = np.moveaxis(self.counts, axis, 0)
         result = np.zeros((merged.size, *moved.shape[1:]), dtype=self.counts.dtype)
+        _codes(code_of, merged)
         np.add.at(result, np.asarray(code_of), moved)
         attributes = (*self.attributes[:axis], merged, *self.attributes[axis + 1 :])
-        return CountTable(attributes, np.moveaxis(result, 0, axis).copy())
+        return CountTable(attributes, np.moveaxis(result, 0, axis))
 
 
 def empty_counts(attributes: Sequence[Attribute]) -> npt.NDArray[np.int64]:
@@ -103,3 +112,13 @@ def empty_counts(attributes: Sequence[Attribute]) -> npt.NDArray[np.int64]:
             "Ask for fewer attributes, or condition on some of them instead of tabulating them."
         )
     return np.zeros([each.size for each in attributes], dtype=np.int64)
+
+
+def _codes(codes: Iterable[int], attribute: Attribute) -> list[int]:
+    """The different codes in order; a negative one would silently count from the end."""
+    chosen = sorted(set(codes))
+    if chosen and not 0 <= chosen[0] <= chosen[-1] < attribute.size:
+        raise QueryError(
+            f"codes of attribute {attribute.name!r} run from 0 to {attribute.size - 1}, got {chosen[0]} to {chosen[-1]}."
+        )
+    return chosen

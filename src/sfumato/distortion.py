@@ -41,7 +41,7 @@ class UniformDistortion(Frozen):
     Examples
     --------
     >>> matrix = UniformDistortion(retention=0.2, size=10).dense()
-    >>> round(matrix[0, 0], 12), round(matrix[0, 1], 12)
+    >>> float(matrix[0, 0].round(12)), float(matrix[0, 1].round(12))
     (0.28, 0.08)
     """
 

@@ -41,7 +41,7 @@ class SchemaError(SfumatoError, ValueError):
     """
 
     def __init__(self, problems: str | Iterable[str]) -> None:
-        self.problems = (problems,) if isinstance(problems, str) else tuple(problems)
+        self.problems = tuple(problems.split("\n") if isinstance(problems, str) else problems)
         super().__init__("\n".join(self.problems))
 
 

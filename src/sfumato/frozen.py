@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic._internal._model_construction import ModelMetaclass
+
+from sfumato.errors import ParameterError, SfumatoError
 
 
-class Frozen(BaseModel):
+class _Explained(ModelMetaclass):
+    """Makes a refused value raise our error, with our sentences, instead of pydantic's."""
+
+    def __call__(cls, *arguments: Any, **fields: Any) -> Any:  # noqa: N805 - the instance is a class
+        try:
+            return super().__call__(*arguments, **fields)
+        except ValidationError as error:
+            raise cls.refusal("\n".join(explain(error))) from None  # type: ignore[attr-defined]
+
+
+class Frozen(BaseModel, metaclass=_Explained):
     """A value that is checked when made and never changes.
 
     Unknown fields are refused: a misspelt parameter must not silently fall back to a default, and a
@@ -16,17 +30,36 @@ class Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
+    refusal: ClassVar[type[SfumatoError]] = ParameterError
+    """What is raised when a field is not as it should be."""
+
 
 def explain(error: ValidationError) -> list[str]:
     """Turn a validation error into sentences: which field, what is allowed, what was given.
 
     Only for values that are public by nature (parameters, schemas, manifests).
     """
-    return [_explain_one(dict(each)) for each in error.errors(include_url=False)]
+    by_place: dict[str, list[dict[str, Any]]] = {}
+    for each in error.errors(include_url=False):
+        by_place.setdefault(_place(each["loc"]), []).append(dict(each))
+    sentences: list[str] = []
+    for place, details in by_place.items():
+        # Where a field may be a number or a table, pydantic complains about both; only the complaint
+        # about the kind that was given helps.
+        telling = [each for each in details if not each["type"].endswith("_type")] or details[:1]
+        sentences += [line for each in telling for line in _explain_one(place, each).split("\n")]
+    return sentences
 
 
-def _explain_one(detail: dict[str, Any]) -> str:
-    where = ".".join(str(part) for part in detail["loc"])
+def _place(location: tuple[int | str, ...]) -> str:
+    """The field's dotted name, without the labels that pydantic adds for members of a union."""
+    return ".".join(str(part) for part in location if not _UNION_LABEL.search(str(part)))
+
+
+_UNION_LABEL = re.compile(r"^(constrained-|function-|float$|int$|str$|bool$|tuple$|none$)|\[.*\]$")
+
+
+def _explain_one(where: str, detail: dict[str, Any]) -> str:
     message = str(detail["msg"]).removeprefix("Value error, ")
     if detail["type"] == "value_error":
         # Our own validators already name the field, what is allowed and what was given.

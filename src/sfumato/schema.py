@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
@@ -67,6 +67,8 @@ class Attribute(Frozen):
     ('[17,25)', '[25,35)', '(missing)')
     """
 
+    refusal: ClassVar[type[SchemaError]] = SchemaError
+
     name: Annotated[str, Field(min_length=1)]
     role: Role
     categories: tuple[str, ...] | None = None
@@ -79,7 +81,7 @@ class Attribute(Frozen):
     def _check(self) -> Self:
         problems = tuple(self._problems())
         if problems:
-            raise ValueError(" ".join(problems))
+            raise ValueError("\n".join(problems))
         return self
 
     def _problems(self) -> Iterable[str]:
@@ -101,7 +103,7 @@ class Attribute(Frozen):
                     f"attribute {name}: {MISSING_LABEL!r} is the label of missing values; "
                     'use missing = "category" instead of listing it.'
                 )
-            both = sorted(set(self.categories) & set(self.missing_values))
+            both = sorted(set(self.categories) & {"", *self.missing_values})
             if both:
                 yield f"attribute {name}: {both[0]!r} is both a category and a missing value."
         if self.size < 2:
@@ -114,7 +116,7 @@ class Attribute(Frozen):
     def labels(self) -> tuple[str, ...]:
         """The published text of every category, in code order; a missing category comes last."""
         if self.bins is not None:
-            stated = tuple(f"[{low:.15g},{high:.15g})" for low, high in itertools.pairwise(self.bins))
+            stated = tuple(f"[{_number(low)},{_number(high)})" for low, high in itertools.pairwise(self.bins))
         else:
             stated = self.categories or ()
         return (*stated, MISSING_LABEL) if self.missing == "category" else stated
@@ -169,6 +171,8 @@ class Schema(Frozen):
     >>> [each.name for each in schema.with_role(Role.SENSITIVE)]
     ['job']
     """
+
+    refusal: ClassVar[type[SchemaError]] = SchemaError
 
     attributes: Annotated[tuple[Attribute, ...], Field(min_length=1)]
 
@@ -230,16 +234,16 @@ class Schema(Frozen):
             if not isinstance(fields, Mapping):
                 problems.append(f"attributes.{name} must be a table with a role and categories or bins.")
                 continue
+            if "name" in fields:
+                problems.append(f"attribute {name!r} is named by its table; take the line name = ... out.")
+                continue
             try:
                 attributes.append(Attribute.model_validate({"name": name, **_as_tuples(fields)}))
             except ValidationError as error:
                 problems += [_within(name, sentence) for sentence in explain(error)]
         if problems:
             raise SchemaError(problems)
-        try:
-            return cls(attributes=tuple(attributes))
-        except ValidationError as error:
-            raise SchemaError(explain(error)) from None
+        return cls(attributes=tuple(attributes))
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -248,6 +252,8 @@ class Schema(Frozen):
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SchemaError(f"the schema is not valid TOML: {error}.") from None
+        except RecursionError:
+            raise SchemaError("the schema is not valid TOML: its lists are nested too deeply.") from None
         return cls.from_dict(content)
 
     @classmethod
@@ -255,7 +261,7 @@ class Schema(Frozen):
         """Read a schema file."""
         try:
             text = Path(path).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
             raise SchemaError(f"cannot read the schema file {str(path)!r}: {reason}.") from None
         return cls.from_toml(text)
@@ -273,7 +279,7 @@ class Schema(Frozen):
         """Write the schema as TOML, with optional comment lines above an attribute's table."""
         blocks = []
         for name, fields in self.to_dict()["attributes"].items():
-            lines = [f"# {line}" for line in (comments or {}).get(name, ())]
+            lines = [f"# {line}" for text in (comments or {}).get(name, ()) for line in text.splitlines()]
             lines.append(f"[attributes.{_toml_text(name)}]")
             lines += [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
             blocks.append("\n".join(lines))
@@ -285,7 +291,7 @@ def _as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _within(name: str, sentence: str) -> str:
-    return sentence if repr(name) in sentence else f"attribute {name!r}: {sentence}"
+    return sentence if sentence.startswith(f"attribute {name!r}") else f"attribute {name!r}: {sentence}"
 
 
 def _toml_text(text: str) -> str:
@@ -293,11 +299,16 @@ def _toml_text(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
+def _number(value: float) -> str:
+    """The shortest text that reads back as the same number; whole numbers without a point."""
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
 def _toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        return _number(value)
     if isinstance(value, list):
         return "[" + ", ".join(_toml_value(each) for each in value) + "]"
     return _toml_text(str(value))

@@ -41,7 +41,7 @@ class PerturbedRows(Law):
     --------
     >>> from sfumato.distortion import UniformDistortion
     >>> PerturbedRows(distortions={"job": UniformDistortion(retention=0.5, size=3)}).sentence
-    'Each row's job was distorted independently by a public matrix (condition number 2).'
+    "Each row's job was distorted independently by a public matrix (condition number 2)."
     """
 
     law: Literal["perturbed-rows"] = "perturbed-rows"
