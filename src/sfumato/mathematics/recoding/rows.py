@@ -1,0 +1,213 @@
+"""Distinct rows with their counts, kept as numbers in a mixed radix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import TooLargeError
+
+Integers = npt.NDArray[np.int64]
+Booleans = npt.NDArray[np.bool_]
+
+LARGEST_KEY = 2**62
+"""Combinations of categories that a signed 64-bit number can tell apart, with room to spare."""
+
+KEYS_WAITING = 4_000_000
+"""Keys gathered before they are merged with those counted already; bounds memory."""
+
+
+class MixedRadix:
+    """Codes of several attributes as one number, the last attribute fastest.
+
+    Parameters
+    ----------
+    sizes
+        Number of categories of every attribute.
+
+    Raises
+    ------
+    TooLargeError
+        When the combinations are too many for one number.
+
+    Examples
+    --------
+    >>> radix = MixedRadix([3, 2])
+    >>> radix.encode([np.array([2, 0]), np.array([1, 1])]).tolist()
+    [5, 1]
+    >>> radix.digit(np.array([5, 1]), 0).tolist()
+    [2, 0]
+    """
+
+    def __init__(self, sizes: Sequence[int]) -> None:
+        self.sizes = tuple(sizes)
+        self.strides = tuple(math.prod(self.sizes[place + 1 :]) for place in range(len(self.sizes)))
+        if math.prod(self.sizes) > LARGEST_KEY:
+            raise TooLargeError(
+                f"{len(self.sizes)} attributes have {math.prod(self.sizes):.3g} combinations of categories; "
+                f"at most {LARGEST_KEY:.3g} can be told apart. Merge categories, or leave attributes out."
+            )
+
+    def encode(self, columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
+        """Keys of rows given as one array of codes for each attribute."""
+        keys = np.zeros(len(columns[0]), dtype=np.int64)
+        for size, column in zip(self.sizes, columns, strict=True):
+            keys *= size
+            keys += column
+        return keys
+
+    def digit(self, keys: Integers, place: int) -> Integers:
+        """Codes of one attribute."""
+        return np.asarray(keys // self.strides[place] % self.sizes[place])
+
+
+@dataclass(frozen=True, eq=False)
+class DistinctRows:
+    """The different combinations of quasi-identifiers and sensitive value, with how often each occurs.
+
+    Parameters
+    ----------
+    radix
+        Of the quasi-identifiers.
+    sensitive_size
+        Number of sensitive values (combinations of them, where there are several attributes); 1 when
+        none matters.
+    keys
+        ``(n,)`` increasing: key of the quasi-identifiers times ``sensitive_size``, plus the sensitive code.
+    counts
+        ``(n,)`` rows of each.
+
+    Examples
+    --------
+    >>> rows = DistinctRows.count(MixedRadix([3, 2]), 1, [np.array([5, 1, 5])])
+    >>> rows.keys.tolist(), rows.counts.tolist(), rows.total
+    ([1, 5], [1, 2], 3)
+    """
+
+    radix: MixedRadix
+    sensitive_size: int
+    keys: Integers
+    counts: Integers
+
+    @classmethod
+    def count(cls, radix: MixedRadix, sensitive_size: int, batches: Iterable[Integers]) -> DistinctRows:
+        """Count keys that come in batches; memory follows the number of different ones."""
+        if math.prod(radix.sizes) * sensitive_size > LARGEST_KEY:
+            MixedRadix([*radix.sizes, sensitive_size])
+        keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+        waiting: list[Integers] = []
+        for batch in batches:
+            waiting.append(batch)
+            if sum(map(len, waiting)) >= KEYS_WAITING:
+                keys, counts = _merge(keys, counts, waiting)
+                waiting = []
+        return cls(radix, sensitive_size, *_merge(keys, counts, waiting))
+
+    @property
+    def total(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    def codes(self, place: int) -> Integers:
+        """Codes of one quasi-identifier, ``(n,)``."""
+        return self.radix.digit(self.keys // self.sensitive_size, place)
+
+    @cached_property
+    def sensitive(self) -> Integers:
+        """Sensitive codes, ``(n,)``."""
+        return np.asarray(self.keys % self.sensitive_size)
+
+    def without_sensitive(self) -> DistinctRows:
+        """The same rows with their sensitive values forgotten."""
+        keys, counts = group(self.keys // self.sensitive_size, self.counts)
+        return DistinctRows(self.radix, 1, keys, counts)
+
+
+def group(keys: Integers, counts: Integers) -> tuple[Integers, Integers]:
+    """Different keys, increasing, with the sums of their counts.
+
+    Examples
+    --------
+    >>> [each.tolist() for each in group(np.array([7, 3, 7]), np.array([1, 2, 4]))]
+    [[3, 7], [2, 5]]
+    """
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    starts = run_starts(ordered)
+    return ordered[starts], np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
+
+
+def run_starts(ordered: Integers) -> Integers:
+    """Positions where a sorted array takes a new value.
+
+    Examples
+    --------
+    >>> run_starts(np.array([3, 3, 5])).tolist()
+    [0, 2]
+    """
+    if not len(ordered):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+
+
+def _merge(keys: Integers, counts: Integers, batches: list[Integers]) -> tuple[Integers, Integers]:
+    new = np.concatenate([np.empty(0, np.int64), *batches])
+    ordered = np.sort(new)
+    starts = run_starts(ordered)
+    numbers = np.diff(np.append(starts, len(ordered)))
+    if not len(keys):
+        return ordered[starts], numbers
+    return group(np.concatenate((keys, ordered[starts])), np.concatenate((counts, numbers)))
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What every class of rows must satisfy.
+
+    Parameters
+    ----------
+    k
+        Fewest rows of a class.
+    tests
+        Functions from ``(classes, sensitive values)`` counts to which classes pass, ``(classes,)``.
+    survives_merging
+        Whether a class that passes still passes after merging with *any* other. Size and number of
+        different values do; entropy, ratios and distances do so only when the other class passes too.
+
+    Examples
+    --------
+    >>> Criterion(2).passes(np.array([1, 2]), None).tolist()
+    [False, True]
+    """
+
+    k: int
+    tests: tuple[Callable[[Integers], Booleans], ...] = ()
+    survives_merging: bool = True
+
+    @property
+    def needs_sensitive(self) -> bool:
+        """Whether sensitive values matter."""
+        return bool(self.tests)
+
+    def passes(self, sizes: Integers, sensitive: Integers | None) -> Booleans:
+        """Which classes satisfy everything.
+
+        Parameters
+        ----------
+        sizes
+            ``(classes,)``.
+        sensitive
+            ``(classes, sensitive values)``; needed when there are tests.
+        """
+        passed = np.asarray(sizes >= self.k)
+        for test in self.tests:
+            assert sensitive is not None
+            remaining = np.flatnonzero(passed)
+            if len(remaining):
+                passed[remaining] = test(sensitive[remaining])
+        return passed

@@ -1,0 +1,76 @@
+"""k-anonymity, t-closeness, beta-likeness and delta-disclosure on the literature's own examples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.guarantees.beta_likeness import BetaLikeness, relative_gains
+from sfumato.guarantees.delta_disclosure import DeltaDisclosure, log_ratios
+from sfumato.guarantees.k_anonymity import KAnonymity
+from sfumato.guarantees.t_closeness import TCloseness, earth_mover_distances
+
+# Guo 2010, table 2.1 generalized by age and sex: pneumonia and flu among 4 men and 4 women.
+MEN, WOMEN = [1, 3], [2, 2]
+CLASSES = np.array([MEN, WOMEN])
+
+
+def test_the_generalized_table_of_guo_is_4_anonymous_and_not_5_anonymous():
+    """Two classes of four rows."""
+    sizes = CLASSES.sum(axis=1)
+    assert KAnonymity(k=4, quasi_identifiers=("age", "sex", "zip")).holds_for(sizes)
+    assert not KAnonymity(k=5, quasi_identifiers=("age", "sex", "zip")).holds_for(sizes)
+
+
+def test_empty_cells_are_no_class():
+    """A dense table of class sizes may be handed over as it is."""
+    assert KAnonymity(k=2, quasi_identifiers=("a", "b")).holds_for(np.array([[2, 0], [0, 3]]))
+
+
+def test_equal_distance_is_half_the_absolute_difference():
+    """Men (1/4, 3/4) against all (3/8, 5/8): 1/8."""
+    assert earth_mover_distances(CLASSES, CLASSES.sum(axis=0)).tolist() == [0.125, 0.125]
+    assert TCloseness(attribute="disease", t=0.125).holds_for(CLASSES)
+    assert not TCloseness(attribute="disease", t=0.124).holds_for(CLASSES)
+
+
+def test_ordered_distances_are_those_of_the_t_closeness_paper():
+    """Nine salaries 3k to 11k: {3, 4, 5} is .375 away, {6, 8, 11} is .167, with an equal distance of 2/3 both."""
+    low = [1, 1, 1, 0, 0, 0, 0, 0, 0]
+    spread = [0, 0, 0, 1, 0, 1, 0, 0, 1]
+    classes, overall = np.array([low, spread]), np.ones(9)
+    assert earth_mover_distances(classes, overall, "ordered").round(3).tolist() == [0.375, 0.167]
+    assert earth_mover_distances(classes, overall, "equal") == pytest.approx([2 / 3, 2 / 3])
+
+
+def test_beta_likeness_bounds_gains_and_not_losses():
+    """Women have pneumonia in 1/2 against 3/8 overall: a gain of 1/3; men gain (3/4)/(5/8) - 1 = 1/5 in flu."""
+    assert relative_gains(CLASSES, CLASSES.sum(axis=0)) == pytest.approx([0.2, 1 / 3])
+    assert BetaLikeness(attribute="disease", beta=0.34).holds_for(CLASSES)
+    assert not BetaLikeness(attribute="disease", beta=0.33).holds_for(CLASSES)
+
+
+def test_delta_disclosure_bounds_gains_and_losses():
+    """Men have pneumonia in 1/4 against 3/8: ln(2/3), about .405, is the largest ratio."""
+    assert log_ratios(CLASSES, CLASSES.sum(axis=0)) == pytest.approx([np.log(1.5), np.log(4 / 3)])
+    assert DeltaDisclosure(attribute="disease", bound=0.41).holds_for(CLASSES)
+    assert not DeltaDisclosure(attribute="disease", bound=0.40).holds_for(CLASSES)
+
+
+def test_a_class_without_one_value_breaks_delta_disclosure():
+    """Whatever the bound; a value that the whole table lacks does not matter."""
+    assert not DeltaDisclosure(attribute="d", bound=99.0).holds_for(np.array([[1, 1], [2, 0]]))
+    assert DeltaDisclosure(attribute="d", bound=0.1).holds_for(np.array([[1, 0, 1], [2, 0, 2]]))
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        TCloseness(attribute="d", t=0.1),
+        BetaLikeness(attribute="d", beta=0.1),
+        DeltaDisclosure(attribute="d", bound=0.1),
+    ],
+)
+def test_one_class_of_all_rows_keeps_every_relative_promise(promise):
+    """It is the table, so nothing is learned from it."""
+    assert promise.holds_for(np.array([[7, 0, 3]]))
