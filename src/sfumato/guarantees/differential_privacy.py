@@ -1,0 +1,216 @@
+"""Differential privacy: one person more, less or other hardly changes what is published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.errors import ParameterError
+from sfumato.guarantees.base import Guarantee
+
+Neighbours = Literal["replace-one", "add-remove"]
+"""Which two tables are neighbours: one row replaced by any other, or one row more or less."""
+
+RELATIONS: dict[Neighbours, str] = {
+    "replace-one": "two tables of the same number of rows that differ in one row",
+    "add-remove": "two tables of which one has one row more than the other",
+}
+"""The relations in words."""
+
+Form = Literal["additive", "pointwise"]
+"""How delta enters: added to the probability of every set of outputs, or as the probability of outputs whose
+ratio is not bounded at all (Li and Li, definition 2). The pointwise form implies the additive one."""
+
+
+class DifferentialPrivacy(Guarantee):
+    """Whatever is published is nearly as likely with one person's row changed.
+
+    Promise
+        For every two neighbouring tables and every set of possible releases, the probabilities of the
+        set differ by a factor of at most exp(epsilon), and by delta besides. With ``rho`` the stronger
+        statement of zero-concentrated differential privacy holds too, from which epsilon follows. In the
+        pointwise form the ratio of every single output is bounded, but for outputs of probability delta.
+        With ``given`` the promise holds for fixed values of what is named there.
+    Against whom
+        Anyone, with any knowledge of the other rows, any other data and any computing power.
+    Weaknesses
+        It limits what one row changes, not what the rows together say. What is true of nearly everyone
+        alike is published on purpose, and is then likely of each of them: the ratio attack shows when.
+        A person with several rows gets a multiple of epsilon. Releases of the same rows add up.
+
+    References
+    ----------
+    Dwork, McSherry, Nissim and Smith (2006); Bun and Steinke (2016) for rho.
+
+    Examples
+    --------
+    >>> promise = DifferentialPrivacy(epsilon=0.5, relation="replace-one")
+    >>> promise.sentence
+    '0.5-differential privacy; neighbours: two tables of the same number of rows that differ in one row.'
+    """
+
+    guarantee: Literal["differential-privacy"] = "differential-privacy"
+    epsilon: Annotated[float, Field(gt=0)]
+    delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    rho: Annotated[float, Field(gt=0)] | None = None
+    relation: Neighbours = "replace-one"
+    form: Form = "additive"
+    given: str | None = None
+
+    protected_unit: ClassVar[str] = "one row of the private table: one person, when each has one row"
+    neighbours: ClassVar[str] = "two tables that differ in one row, as the relation says"
+    attacker: ClassVar[str] = "sees the release and all public parameters, and may know every other row"
+    reference: ClassVar[str] = "Dwork, McSherry, Nissim and Smith (2006); Bun and Steinke (2016)"
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        numbers = (
+            f"{self.epsilon:.4g}-differential privacy"
+            if self.delta == 0
+            else f"({self.epsilon:.4g}, {self.delta:.3g})-differential privacy"
+        )
+        concentrated = (
+            "" if self.rho is None else f", from {self.rho:.4g}-zero-concentrated differential privacy"
+        )
+        pointwise = ", pointwise" if self.form == "pointwise" else ""
+        condition = "" if self.given is None else f", given {self.given}"
+        return f"{numbers}{pointwise}{concentrated}{condition}; neighbours: {RELATIONS[self.relation]}."
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        factor = math.exp(min(self.epsilon, 700))
+        odds = f"{factor:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+        besides = "" if self.delta == 0 else f", except with a probability of at most about {self.delta:.1g}"
+        return (
+            "Whether one person's row is as it is or different hardly shows: seeing the release changes the odds "
+            f"of anything about that row by a factor of at most {odds}{besides}. What holds of whole groups shows."
+        )
+
+    def describe(self) -> dict[str, str]:
+        """What a manifest states beside the numbers, with the relation that holds here."""
+        return {**super().describe(), "neighbours": RELATIONS[self.relation]}
+
+
+def marginal_sensitivity(number_of_marginals: int, relation: Neighbours) -> int:
+    """How much one person changes a set of marginals, summed over all cells (L1 sensitivity).
+
+    A row is in one cell of each marginal: adding or removing it changes |M| counts by one, replacing
+    it at most 2 |M| (Han 2016, eq. 3.12). The Euclidean sensitivity is the square root of this number,
+    since every changed count changes by one.
+
+    Examples
+    --------
+    >>> marginal_sensitivity(12, "replace-one"), marginal_sensitivity(12, "add-remove")
+    (24, 12)
+    """
+    return number_of_marginals * (2 if relation == "replace-one" else 1)
+
+
+def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
+    """The promise of several releases of the same rows together.
+
+    Epsilons and deltas add up, in either form (Li and Li, theorem 6: ratios multiply and unsafe outputs
+    add); forms that differ give the additive one. Where every promise has a rho, the rhos add up instead, and epsilon
+    follows from their sum at the sum of the deltas, which is less.
+
+    Raises
+    ------
+    ParameterError
+        When the relations differ: their epsilons mean different things.
+
+    Examples
+    --------
+    >>> half = DifferentialPrivacy(epsilon=0.5)
+    >>> compose([half, half]).epsilon
+    1.0
+    """
+    relations = {each.relation for each in promises}
+    if len(relations) != 1:
+        raise ParameterError(
+            f"promises compose when they share one neighbouring relation, got {len(relations)} different ones. "
+            "State them under the same relation first: replacing is removing and adding, so it doubles epsilon."
+        )
+    relation = promises[0].relation
+    form: Form = "pointwise" if all(each.form == "pointwise" for each in promises) else "additive"
+    given = "; ".join(dict.fromkeys(each.given for each in promises if each.given)) or None
+    epsilon, delta = sum(each.epsilon for each in promises), sum(each.delta for each in promises)
+    rhos = [each.rho for each in promises if each.rho is not None]
+    if len(rhos) < len(promises) or delta == 0:
+        return DifferentialPrivacy(epsilon=epsilon, delta=delta, relation=relation, form=form, given=given)
+    rho = sum(rhos)
+    return DifferentialPrivacy(
+        epsilon=min(epsilon, epsilon_of_rho(rho, delta)),
+        delta=delta,
+        rho=rho,
+        relation=relation,
+        given=given,
+    )
+
+
+def epsilon_of_rho(rho: float, delta: float) -> float:
+    """Epsilon that rho-zero-concentrated differential privacy gives at a delta.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020), corollary 13; never above Bun and Steinke's
+    ``rho + 2 sqrt(rho ln(1/delta))``.
+
+    Examples
+    --------
+    >>> epsilon_of_rho(0.1, 1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
+    True
+    """
+    low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    # The delta of a given epsilon falls as epsilon grows; a hundred halvings exhaust a double.
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if delta_of_rho(rho, middle) <= delta else (middle, high)
+    return high
+
+
+def delta_of_rho(rho: float, epsilon: float) -> float:
+    """Smallest delta, over all orders, that rho-zero-concentration gives at an epsilon.
+
+    ``min over a > 1 of exp((a-1)(a rho - epsilon)) / (a-1) (1 - 1/a)^a``.
+
+    Examples
+    --------
+    >>> delta_of_rho(0.1, 0.5) > delta_of_rho(0.1, 1.0)
+    True
+    """
+
+    def log_delta(log_order: float) -> float:
+        above = math.exp(log_order)
+        order = 1 + above
+        return above * (order * rho - epsilon) - log_order + order * math.log1p(-1 / order)
+
+    # The logarithm is convex in the order and so has one valley; golden sections find it.
+    shrink = (math.sqrt(5) - 1) / 2
+    low, high = -20.0, math.log(max(epsilon / rho, 1.0)) + 20
+    for _ in range(120):
+        left, right = high - shrink * (high - low), low + shrink * (high - low)
+        low, high = (low, right) if log_delta(left) < log_delta(right) else (left, high)
+    return min(math.exp(min(log_delta((low + high) / 2), 0.0)), 1.0)
+
+
+def rho_of_epsilon(epsilon: float, delta: float) -> float:
+    """Largest rho whose promise is within (epsilon, delta); rounded down.
+
+    Examples
+    --------
+    >>> epsilon_of_rho(rho_of_epsilon(1.0, 1e-6), 1e-6) <= 1.0
+    True
+    """
+    low, high = 0.0, epsilon
+    while delta_of_rho(high, epsilon) <= delta:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta_of_rho(middle, epsilon) <= delta else (low, middle)
+    # A last part in a billion below, for the rounding of the two searches inside one another.
+    return low * (1 - 1e-9)

@@ -1,0 +1,146 @@
+"""What noisy marginals will be worth, and what they will give away, before they are published."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sfumato.estimates import Floats
+from sfumato.mathematics.ratio_law import (
+    RULE_OF_THUMB,
+    approximate_moments,
+    closeness_probability,
+    find_disclosures,
+)
+from sfumato.methods.noisy_marginals.choice import Measurement
+from sfumato.noise import DiscreteGaussian, DiscreteLaplace
+from sfumato.private_table import PrivateTable
+from sfumato.schema import Role
+from sfumato.tables import Cell, ResultTable
+
+Noise = DiscreteLaplace | DiscreteGaussian
+
+SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
+"""True counts for which a plan states the expected error."""
+
+GROUP_SIZES = (20, 50, 100, 200, 500, 1_000, 5_000, 20_000)
+"""Group sizes for which a plan states whether the ratio attack succeeds."""
+
+SHARES = (0.5, 0.7, 0.9)
+"""Shares of a sensitive value in the group."""
+
+TOLERANCE = 0.2
+"""Relative error up to which a plan calls a ratio close."""
+
+SANITY_SHARE = 1e-4
+"""Share of all rows below which a count is taken as this share when its error is made relative (Han 2016)."""
+
+
+def precision_table(measurements: Sequence[Measurement], noises: Sequence[Noise]) -> ResultTable:
+    """Noise of every published table and answer."""
+    return ResultTable(
+        "Noise on every count, by published table",
+        ("counts of", "cells", "scale", "std. error", "95 % of noise within"),
+        tuple(
+            (
+                " by ".join(each.names),
+                each.cells,
+                noise.scale,
+                math.sqrt(noise.variance),
+                noise.half_width(0.95),
+            )
+            for each, noise in zip(measurements, noises, strict=True)
+        ),
+    )
+
+
+def size_table(noises: Sequence[Noise], rows: int) -> ResultTable:
+    """Relative standard error of a published count, by its true size."""
+    deviations = [math.sqrt(each.variance) for each in noises]
+    return ResultTable(
+        f"Expected relative error of a published count (std. error over count), {rows:,} rows",
+        ("true count", "least noisy table", "noisiest table"),
+        tuple((size, min(deviations) / size, max(deviations) / size) for size in SIZES if size <= rows),
+    )
+
+
+def exposure_table(noises: Sequence[Noise], rows: int) -> ResultTable:
+    """How close the ratio of two noisy counts comes, by the size of the group (least noisy table).
+
+    Lemma 1 of Han (2016) gives the relative bias V / group^2 with V the variance of the noise, which
+    is its table 3.2 for Laplace noise; beside it the rule of thumb, and the exact probability.
+    """
+    noise = min(noises, key=lambda each: each.variance)
+    equivalent_scale = math.sqrt(noise.variance / 2)
+    body: list[tuple[Cell, ...]] = []
+    for size in GROUP_SIZES:
+        if size > rows:
+            break
+        exact = [
+            float(closeness_probability(round(share * size), size, noise, tolerance=TOLERANCE))
+            for share in SHARES
+        ]
+        relative_scale = equivalent_scale / size
+        bias = approximate_moments(size, size, noise.variance)[0] - 1
+        is_accurate = "yes" if relative_scale <= RULE_OF_THUMB else "no"
+        body.append((size, relative_scale, bias, is_accurate, *exact))
+    return ResultTable(
+        f"Ratio attack: probability that a noisy share is within {TOLERANCE:.0%} of the true one",
+        (
+            "group size",
+            "scale / size",
+            "bias (lemma 1)",
+            "accurate (rule of thumb)",
+            *(f"exact, share {share}" for share in SHARES),
+        ),
+        tuple(body),
+    )
+
+
+def private_tables(
+    table: PrivateTable,
+    marginals: Sequence[tuple[str, ...]],
+    noises: Sequence[Noise],
+    class_attribute: str | None,
+) -> tuple[ResultTable, ...]:
+    """Expected errors of the real tables, and what the ratio attack would disclose of them."""
+    schema = table.schema
+    rows = table.number_of_rows
+    sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
+    targets = [class_attribute] if class_attribute else sensitive
+    body: list[tuple[Cell, ...]] = []
+    for names, noise in zip(marginals, noises, strict=True):
+        counts = table.count_by(names).counts
+        errors = expected_relative_errors(counts, noise, rows)
+        disclosed = 0
+        for target in (each for each in targets if each in names and len(names) > 1):
+            priors = table.count_by([target]).counts / rows
+            parts = np.moveaxis(counts, names.index(target), -1).reshape(-1, schema[target].size)
+            disclosed += find_disclosures(parts, parts.sum(axis=1), priors, noise).number
+        nonempty = errors[counts > 0]
+        body.append((" by ".join(names), float(nonempty.mean()), float(errors.mean()), disclosed))
+    return (
+        ResultTable(
+            "Expected relative error over the cells of each table, and values the ratio attack would disclose",
+            ("table", "error, cells with rows", "error, all cells", "disclosed"),
+            tuple(body),
+            is_private=True,
+        ),
+    )
+
+
+def expected_relative_errors(counts: Floats, noise: Noise, rows: int) -> Floats:
+    """``E|noise| / max(count, sanity)`` for every cell (Han 2016, section 3.4).
+
+    Examples
+    --------
+    >>> noise = DiscreteLaplace(scale=48.0)
+    >>> expected_relative_errors(np.array([480.0, 0.0]), noise, 100_000).round(2).tolist()
+    [0.1, 4.8]
+    """
+    # 40 scales hold all of the mass that a double can see.
+    support = np.arange(1, math.ceil(40 * noise.scale) + 2)
+    mean_size = float(2 * np.sum(support * noise.probability(support)))
+    return np.asarray(mean_size / np.maximum(counts, SANITY_SHARE * rows))

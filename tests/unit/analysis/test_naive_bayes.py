@@ -1,0 +1,177 @@
+"""Naive Bayes from counts: the worked example, scikit-learn's own checks, releases, trials."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.naive_bayes import CategoricalNB
+from sklearn.utils.estimator_checks import check_estimator
+
+from samples import SCHEMA, people
+from sfumato import RandomizedResponse, publish, read_table
+from sfumato.analysis.classifier_trial import ESTIMATORS, cross_validate, dominance
+from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
+from sfumato.analysis.shrinkage import james_stein, shrink
+from sfumato.errors import ParameterError
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.randomness import NoiseSource
+
+# U10: (a,x,0)(a,y,0)(b,x,0)(b,y,1)(b,y,1)(a,y,1).
+ROWS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1], [0, 1]])
+LABELS = np.array([0, 0, 0, 1, 1, 1])
+
+
+def test_the_worked_example_of_naive_bayes():
+    """U10: counts, and scores 0.4 and 0.6 for (a, y)."""
+    tables = count_classes(ROWS, LABELS, [2, 2], 2)
+    assert [each.tolist() for each in tables] == [[[2, 1], [1, 2]], [[2, 1], [0, 3]]]
+    model = CountNaiveBayes(pseudo_count=0).fit(ROWS, LABELS)
+    assert model.predict_proba([[0, 1]])[0] == pytest.approx([0.4, 0.6])
+    assert model.predict([[0, 1]]).tolist() == [1]
+
+
+def test_the_worked_example_shrunken():
+    """U10: shift 4/3 at scale 1; James-Stein multiplies by 0.75 and changes no prediction."""
+    flat = np.array([2.0, 1, 2, 1, 1, 2, 0, 3])
+    shrunken = shrink(flat, 1.0)
+    assert shrunken.shift == pytest.approx(4 / 3)
+    assert shrunken.values == pytest.approx([2 / 3, 0, 2 / 3, 0, 0, 2 / 3, 0, 5 / 3])
+    stein = james_stein(flat, 1.0)
+    assert stein == pytest.approx(0.75 * flat)
+    tables = [np.array([[2.0, 1], [1, 2]]), np.array([[2.0, 1], [0, 3]])]
+    every_row = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    predictions = [
+        CountNaiveBayes.from_counts([factor * each for each in tables], [0, 1], pseudo_count=0).predict(
+            every_row
+        )
+        for factor in (1, 0.75)
+    ]
+    assert np.array_equal(*predictions)
+
+
+def test_scikit_learn_accepts_it_as_a_classifier():
+    """All of its own checks for estimators."""
+    with warnings.catch_warnings():
+        # It warns of a check that it skips itself: array API without its environment variable.
+        warnings.simplefilter("ignore")
+        results = check_estimator(CountNaiveBayes(), on_fail=None)
+    assert [each["check_name"] for each in results if each["status"] == "failed"] == []
+
+
+def test_it_agrees_with_scikit_learn_s_own_where_both_apply():
+    """Pseudo-count 1 in the features; the prior differs by its pseudo-count only."""
+    generator = np.random.default_rng(0)
+    labels = generator.integers(0, 3, 600)
+    rows = np.stack([(labels + generator.integers(0, 2, 600)) % 4, generator.integers(0, 5, 600)], axis=1)
+    ours = CountNaiveBayes(categories=[4, 5]).fit(rows, labels)
+    theirs = CategoricalNB(alpha=1.0, min_categories=[4, 5]).fit(rows, labels)
+    assert ours.predict_proba(rows) == pytest.approx(theirs.predict_proba(rows), abs=2e-3)
+    assert ours.predict_log_proba(rows[:3]) == pytest.approx(np.log(ours.predict_proba(rows[:3])))
+
+
+def test_an_impossible_row_gets_the_prior_or_the_first_class():
+    """Every class has an empty cell for (0, 1); the larger class is the second."""
+    tables = [[[0, 2], [4, 0]], [[2, 0], [0, 4]]]
+    rows = [[0, 0]]
+    by_prior = CountNaiveBayes.from_counts(tables, ["small", "large"], pseudo_count=0)
+    assert by_prior.predict_proba(rows)[0] == pytest.approx([1 / 3, 2 / 3])
+    first = CountNaiveBayes.from_counts(tables, ["small", "large"], pseudo_count=0, impossible="first")
+    assert first.predict(rows).tolist() == ["small"]
+
+
+def test_counts_that_are_all_cut_leave_the_first_class():
+    """Nothing is known; nothing breaks."""
+    model = CountNaiveBayes.from_counts([[[-3, -1], [-2, -2]]], ["a", "b"], pseudo_count=0)
+    assert model.predict([[0]]).tolist() == ["a"]
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        RandomizedResponse(retention=0.6, attributes=("job",)),
+        NoisyMarginals(epsilon=1.0, marginals="naive-bayes"),
+    ],
+    ids=["perturbed rows", "noisy marginals"],
+)
+def test_it_is_built_from_a_release_of_any_kind(design, tmp_path):
+    """Women are mostly in care, men in tech."""
+    release = publish(read_table(people(5_000), SCHEMA), design, tmp_path / "release", seed=1)
+    model = CountNaiveBayes.from_release(release, "job", ["sex", "age", "region"])
+    assert model.predict([[0, 0, 0], [1, 0, 0]]).tolist() == ["Care", "Tech"]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: CountNaiveBayes.from_counts([[[1, 2]]], ["a", "b"]),
+        lambda: CountNaiveBayes.from_counts([], ["a", "b"]),
+        lambda: CountNaiveBayes.from_counts([[[1, 2], [3, 4]]], ["a", "b"], pseudo_count=-1),
+        lambda: CountNaiveBayes.from_counts([[[1, 2], [3, 4]]], ["a", "b"]).predict([[2]]),
+    ],
+)
+def test_what_does_not_fit_is_refused(make):
+    """Tables of another number of classes, none at all, negative pseudo-counts, unknown codes."""
+    with pytest.raises(ParameterError):
+        make()
+
+
+@pytest.fixture(scope="module")
+def trial():
+    """A column that mostly gives the class away, and one that says nothing."""
+    generator = np.random.default_rng(0)
+    labels = (generator.random(1_000) < 0.3).astype(int)
+    rows = np.stack([labels ^ (generator.random(1_000) < 0.1), generator.integers(0, 3, 1_000)], axis=1)
+    order = np.argsort(labels, kind="stable")
+    return cross_validate(
+        rows[order], labels[order], [2, 3], 2, epsilon=1.0, folds=5, draws=20, noise=NoiseSource.seeded(4)
+    )
+
+
+def test_a_trial_shuffles_rows_before_splitting(trial):
+    """Rows sorted by class would give folds of one class each."""
+    assert trial.without_noise == pytest.approx(0.9, abs=0.03)
+    assert trial.majority == pytest.approx(0.7, abs=0.05)
+
+
+def test_a_trial_reports_every_estimator_beside_its_baselines(trial):
+    """Three estimators, no noise, majority; standard errors; impossible rows both ways."""
+    assert [row[0] for row in trial.table().rows] == [*ESTIMATORS, "without noise", "majority class"]
+    for name in ESTIMATORS:
+        mean, error = trial.mean(name)
+        assert 0.7 < mean < 0.95
+        assert 0 < error < 0.02
+    assert trial.table().is_private
+
+
+def test_a_trial_says_what_publishing_every_fold_would_spend(trial):
+    """A row is in the training part of all folds but one."""
+    assert trial.epsilon_if_published == 4.0
+
+
+def test_james_stein_never_changes_an_unsmoothed_prediction(trial):
+    """One factor for all counts (claim 11)."""
+    assert np.array_equal(trial.accuracy["james-stein"], trial.accuracy["noisy"])
+    assert trial.dominance("james-stein", "noisy") == (0, 100, 0)
+
+
+def test_dominance_percentages_sum_to_a_hundred():
+    """Above, equal, below."""
+    assert dominance([3, 2, 1, 1], [1, 2, 2, 0]) == (50, 25, 25)
+
+
+@pytest.mark.parametrize(("folds", "draws"), [(1, 5), (11, 5), (2, 1)])
+def test_a_trial_needs_folds_and_draws(folds, draws):
+    """Two or more of each, and no more folds than rows."""
+    with pytest.raises(ParameterError, match="folds"):
+        cross_validate(
+            np.zeros((10, 1), int),
+            np.zeros(10, int),
+            [2],
+            2,
+            epsilon=1.0,
+            folds=folds,
+            draws=draws,
+            noise=NoiseSource.seeded(1),
+        )
