@@ -1,0 +1,220 @@
+"""Small sums: how often the answer about few people is right after all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from sfumato.attacks.base import Attack, AttackResult
+from sfumato.errors import ParameterError
+from sfumato.estimates import Floats
+from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probability
+from sfumato.knowledge import Knowledge
+from sfumato.laws.decoy_rows.law import DecoyRows
+from sfumato.laws.decoy_rows.model import DecoyModel
+from sfumato.mathematics.decoys import draw_decoys
+from sfumato.randomness import NoiseSource
+from sfumato.release import Release
+from sfumato.tables import Cell, ResultTable
+
+Columns = dict[str, npt.NDArray[Any]]
+
+STANDARD_ERRORS = 4
+"""How far below the promise a measured probability must lie to refute it: a chance of 3 in 100,000."""
+
+CAVEAT = (
+    f"A row says 'refuted' when the measured error probability is below the promised one by more than {STANDARD_ERRORS} "
+    "standard errors. Concepts of one table are not independent of each other; trials are."
+)
+
+
+class SmallSum(Attack):
+    """Measure, for every small concept, the probability that the reconstructed answer is accurate.
+
+    Knowledge
+        The true rows: this attack is the custodian's, who repeats the drawing on them and asks the
+        questions an attacker would. A concept is a value of the sensitive attribute together with values
+        of up to ``largest_number_of_attributes`` public ones.
+    Result
+        By true count, and apart for groups that all share the value, the measured probability that an
+        answer, cut to what the group's public size allows, is within the relative error; and whether it
+        exceeds what the paper's Theorem 4 allows.
+
+    References
+    ----------
+    Fu, Wang, Wong, Wang and Jiang (2014), Theorem 4, whose proof looks at the published count of the
+    value and not at the reconstruction.
+
+    Examples
+    --------
+    >>> SmallSum(trials=50).trials
+    50
+    """
+
+    attack: Literal["small-sum"] = "small-sum"
+    largest_number_of_attributes: Annotated[int, Field(ge=0, le=3)] = Field(
+        default=3, description="public attributes of a concept, at most"
+    )
+    trials: Annotated[int, Field(ge=10)] = Field(default=200, description="releases that are simulated")
+    seed: int | None = Field(default=None, description="makes the simulation repeatable")
+
+    title: ClassVar[str] = "small sums answered accurately"
+    summary: ClassVar[str] = (
+        "The release is simulated many times on the true rows, and every concept of few rows is asked about each time. "
+        "Small-sum privacy says that the answers are wrong with a stated probability; here it is measured."
+    )
+    assumptions: ClassVar[tuple[str, ...]] = (
+        "The attacker knows the public attributes of everybody, hence the size of every public group.",
+        "The knowledge handed over is the true rows; only the custodian can run this.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum utility.",
+    )
+    laws: ClassVar[tuple[str, ...]] = ("decoy-rows",)
+
+    def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
+        """Simulate, ask, compare."""
+        law = release.law
+        if not isinstance(law, DecoyRows) or knowledge is None:
+            raise ParameterError(
+                "the small-sum attack needs a release with decoys and, as knowledge, the true rows. "
+                "Give the file that was published from.",
+                parameter="knowledge",
+            )
+        columns = _columns(knowledge)
+        findings: dict[str, Cell] = {"trials": self.trials}
+        tables = []
+        for name in law.gamma_by_attribute:
+            if name in columns:
+                found = self._measure(law, name, columns, knowledge)
+                tables.append(found)
+                violated = [row for row in found.rows if row[-1] == "refuted"]
+                findings[f"Theorem 4 for {name}"] = (
+                    "refuted" if violated else f"not refuted in {self.trials} trials"
+                )
+        return AttackResult(
+            self.attack,
+            findings,
+            tuple(tables),
+            (CAVEAT,),
+        )
+
+    def _measure(self, law: DecoyRows, name: str, columns: Columns, knowledge: Knowledge) -> ResultTable:
+        gamma = law.gamma_by_attribute[name]
+        values = columns[name]
+        usable = len(values) - len(values) % gamma
+        public = {key: each[:usable] for key, each in columns.items() if key not in law.gamma_by_attribute}
+        concepts = list(
+            _concepts(public, values[:usable], law, self.largest_number_of_attributes, knowledge, name)
+        )
+        size = knowledge.schema[name].size
+        accurate = [np.zeros((self.trials, len(each.codes)), dtype=np.bool_) for each in concepts]
+        noise = NoiseSource.from_operating_system() if self.seed is None else NoiseSource.seeded(self.seed)
+        for trial in range(self.trials):
+            fresh = noise.named(f"trial {trial} of {name}")
+            drawn = draw_decoys(values[:usable], size, gamma, fresh, partition=law.partition)
+            model = DecoyModel(np.bincount(drawn, minlength=size).astype(np.float64), gamma)
+            for place, each in enumerate(concepts):
+                accurate[place][trial] = each.is_accurate(drawn, model, law.relative_error)
+        return _summary(law, name, concepts, accurate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Concepts:
+    """Small concepts over one set of public attributes.
+
+    ``group`` is the public group of each row; ``groups``, ``codes`` and ``counts`` are, for each concept,
+    its group, its sensitive value and its true count; ``sizes`` the public sizes of their groups.
+    """
+
+    group: npt.NDArray[np.int64]
+    groups: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+
+    def is_accurate(
+        self, drawn: npt.NDArray[Any], model: DecoyModel, relative_error: float
+    ) -> npt.NDArray[np.bool_]:
+        """Whether the answer about each concept is within the relative error."""
+        number = len(model.counts)
+        cells = np.bincount(self.group * number + drawn, minlength=(self.group.max() + 1) * number)
+        shown = cells.reshape(-1, number)[self.groups].astype(np.float64)
+        answers = self._answers(shown, model)
+        # Exact at the edges: |answer - count| <= error count, with the error as the fraction it was written as.
+        share = exact(relative_error)
+        limits = np.array([float(share * int(each)) for each in self.counts])
+        return np.asarray(np.abs(answers - self.counts) <= limits + 1e-9)
+
+    def _answers(self, shown: Floats, model: DecoyModel) -> Floats:
+        """The reconstruction, cut to what is possible: none, the whole group, all holders of the value."""
+        if model.is_saturated or len(np.unique(self.group)) == 1:
+            answers = shown[np.arange(len(shown)), self.codes]
+        else:
+            answers = np.einsum("cv,vc->c", shown, model.inverse[:, self.codes])
+        return np.asarray(np.clip(answers, 0, np.minimum(self.sizes, model.counts[self.codes])))
+
+
+def _columns(knowledge: Knowledge) -> Columns:
+    names = knowledge.schema.names
+    batches = list(knowledge.engine.scan(knowledge.source, knowledge.schema.attributes))
+    return {name: np.concatenate([each.codes[name] for each in batches]) for name in names}
+
+
+def _concepts(
+    public: Columns, values: npt.NDArray[Any], law: DecoyRows, most: int, knowledge: Knowledge, name: str
+) -> Iterator[_Concepts]:
+    """Every concept of a true count from 1 to the largest small one, by set of public attributes."""
+    size = knowledge.schema[name].size
+    for number in range(most + 1):
+        for chosen in itertools.combinations(public, number):
+            key = np.zeros(len(values), dtype=np.int64)
+            for each in chosen:
+                key = key * knowledge.schema[each].size + public[each]
+            _, group = np.unique(key, return_inverse=True)
+            cells = np.bincount(group * size + values, minlength=(group.max() + 1) * size).reshape(-1, size)
+            groups, codes = np.nonzero((cells >= 1) & (cells <= law.largest_small_count))
+            if len(groups):
+                sizes = cells.sum(axis=1)[groups]
+                yield _Concepts(group, groups, codes, cells[groups, codes], sizes)
+
+
+def _summary(
+    law: DecoyRows, name: str, concepts: list[_Concepts], accurate: list[npt.NDArray[np.bool_]]
+) -> ResultTable:
+    """Measured error probability by true count and by whether the public group all shares the value."""
+    gamma = law.gamma_by_attribute[name]
+    rows: list[tuple[Cell, ...]] = []
+    for count, same in itertools.product(range(1, law.largest_small_count + 1), (False, True)):
+        chosen = [(each.counts == count) & ((each.sizes == count) == same) for each in concepts]
+        number = int(sum(mask.sum() for mask in chosen))
+        if not number:
+            continue
+        wrong = (
+            sum((~each[:, mask]).sum(axis=1) for each, mask in zip(accurate, chosen, strict=True)) / number
+        )
+        measured, error = float(np.mean(wrong)), float(np.std(wrong, ddof=1) / np.sqrt(len(wrong)))
+        promised = smallest_error_probability(count, gamma, law.relative_error)
+        verdict = "refuted" if measured + STANDARD_ERRORS * error < promised else "not refuted"
+        kind = "all share the value" if same else "mixed"
+        rows.append((count, kind, number, measured, error, promised, verdict))
+    return ResultTable(
+        f"Probability that the answer about a concept with {name} is wrong",
+        (
+            "true count",
+            "public group",
+            "concepts",
+            "measured",
+            "std. error",
+            "promised by Theorem 4",
+            "verdict",
+        ),
+        tuple(rows),
+        is_private=True,
+    )

@@ -1,0 +1,226 @@
+"""Small-sum privacy: counts of few people come out wrong with a stated probability."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from sfumato.errors import ParameterError
+from sfumato.guarantees.base import Guarantee
+
+Boundary = Literal["accurate", "wrong"]
+"""What an answer exactly ``relative_error`` away counts as.
+
+The paper's Lemma 2 counts it as accurate, which promises less; its definitions count it as wrong."""
+
+
+class SmallSumPrivacy(Guarantee):
+    """The published count of a rare sensitive value is wrong by ``relative_error`` with known probability.
+
+    Promise
+        A sensitive value held by 1 to ``largest_small_count`` rows is published in a number of rows that
+        is off by more than ``relative_error`` times its count with at least the probability stated (the
+        paper's T_P), exactly and whatever the data.
+    Against whom
+        Anyone who sees the release once, knows the method and its group size, and knows the public
+        attributes of everybody.
+    Weaknesses
+        It is about counts of one sensitive value. The paper extends it to every conjunction with public
+        attributes (Lemma 3, Theorem 4), which fails for groups that all share the value when gamma is 5
+        or less: the group's size is public and caps the answer. The attack ``small-sum`` measures it.
+        Repeated releases of the same rows average the error away.
+
+    References
+    ----------
+    Fu, Wang, Wong, Wang and Jiang (2014), Definition 2 and Lemma 2.
+
+    Examples
+    --------
+    >>> promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=3)
+    >>> round(promise.error_probability("job"), 4)
+    0.6126
+    """
+
+    guarantee: Literal["small-sum-privacy"] = "small-sum-privacy"
+    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2)]]
+    relative_error: Annotated[float, Field(gt=0)]
+    largest_small_count: Annotated[int, Field(strict=True, ge=1)]
+
+    protected_unit: ClassVar[str] = "few people who share a sensitive value"
+    neighbours: ClassVar[str] = "a small true count and counts within the relative error of it"
+    attacker: ClassVar[str] = "sees the release once and knows everybody's public attributes, not the groups"
+    reference: ClassVar[str] = "Fu, Wang, Wong, Wang and Jiang (2014), Definition 2 and Lemma 2"
+
+    def error_probability(self, attribute: str) -> float:
+        """Smallest probability, over the small counts, that the published count is wrong (T_P)."""
+        return smallest_error_probability(
+            self.largest_small_count, self.gamma_by_attribute[attribute], self.relative_error
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        parts = ", ".join(f"{name} {self.error_probability(name):.4g}" for name in self.gamma_by_attribute)
+        return (
+            f"small-sum privacy: the published count of a sensitive value held by 1 to "
+            f"{self.largest_small_count} rows is off by more than {self.relative_error:.4g} times itself "
+            f"with at least this probability: {parts}."
+        )
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        smallest = min(map(self.error_probability, self.gamma_by_attribute))
+        return (
+            f"If {self.largest_small_count} people or fewer share a sensitive value, the number published "
+            f"for it is off by more than {self.relative_error:.0%} at least {smallest:.0%} of the time."
+        )
+
+
+def exact(number: float) -> Fraction:
+    """The decimal fraction a person wrote, not the binary one nearest to it.
+
+    ``floor(1.4 * 45)`` is 62 in floats and 63 in truth.
+
+    Examples
+    --------
+    >>> math.floor((1 + exact(0.4)) * 45)
+    63
+    """
+    return Fraction(str(number))
+
+
+def accurate_window(count: int, relative_error: float, *, boundary: Boundary = "accurate") -> tuple[int, int]:
+    """Smallest and largest whole answer that are within ``relative_error`` of a count.
+
+    Examples
+    --------
+    >>> accurate_window(10, 0.3), accurate_window(10, 0.3, boundary="wrong")
+    ((7, 13), (8, 12))
+    """
+    low, high = (1 - exact(relative_error)) * count, (1 + exact(relative_error)) * count
+    if boundary == "accurate":
+        return math.ceil(low), math.floor(high)
+    return math.floor(low) + 1, math.ceil(high) - 1
+
+
+def error_probabilities(
+    counts: Sequence[int] | npt.NDArray[Any],
+    gamma: int,
+    relative_error: float,
+    *,
+    boundary: Boundary = "accurate",
+    releases: int = 1,
+) -> npt.NDArray[np.float64]:
+    """Probability that the published number of rows of a value is wrong, for each true count.
+
+    A value held by f rows is a decoy for gamma f rows, each of which shows it with probability 1/gamma:
+    the published count is Binomial(gamma f, 1/gamma) (Fu et al. 2014, section 4; exact).
+
+    Parameters
+    ----------
+    counts
+        True counts, each 1 or more; at 0 every answer is exact.
+    gamma
+        Size of a decoy group.
+    relative_error
+        What counts as wrong, relative to the true count.
+    boundary
+        Whether an answer exactly at the relative error is accurate or wrong.
+    releases
+        Independent releases of the same rows over which the answer is averaged.
+
+    Returns
+    -------
+    numpy.ndarray
+        One probability for each count.
+
+    Examples
+    --------
+    >>> error_probabilities([1, 2, 3], 10, 0.3).round(4).tolist()
+    [0.6126, 0.7148, 0.7639]
+    """
+    from scipy.special import betainc
+
+    require_gamma(gamma)
+    if relative_error <= 0 or len(counts) == 0 or min(counts) < 1 or releases < 1:
+        raise ParameterError(
+            "small-sum privacy is about counts of 1 or more, a relative error above 0 and one release or "
+            f"more; got a relative error of {relative_error} and {releases} releases. Correct the numbers.",
+            parameter="relative_error",
+        )
+    # The sum over releases is Binomial(releases gamma f, 1/gamma), so averaging scales count and window.
+    totals = [int(count) * releases for count in counts]
+    low, high = np.array([accurate_window(each, relative_error, boundary=boundary) for each in totals]).T
+    draws = gamma * np.array(totals, dtype=np.float64)
+    # Tails, not one minus the middle: small probabilities keep their digits. With the incomplete beta I,
+    # Pr(X < k) = I_{1-p}(n - k + 1, k) and Pr(X > k) = I_p(k + 1, n - k); arguments that have no tail are
+    # replaced by 1 and not used.
+    keep = 1 / gamma
+    has_below, has_above = low > 0, high < draws
+    below = betainc(np.where(has_below, draws - low + 1, 1), np.where(has_below, low, 1), 1 - keep)
+    above = betainc(np.where(has_above, high + 1, 1), np.where(has_above, draws - high, 1), keep)
+    wrong = np.where(has_below, below, 0.0) + np.where(has_above, above, 0.0)
+    return np.asarray(np.where(low > high, 1.0, wrong))
+
+
+def smallest_error_probability(
+    largest_small_count: int, gamma: int, relative_error: float, *, boundary: Boundary = "accurate"
+) -> float:
+    """T_P: the smallest error probability over the counts 1 to ``largest_small_count`` (Lemma 2).
+
+    Independent of the number of rows and of the data.
+
+    Examples
+    --------
+    >>> round(smallest_error_probability(5, 10, 0.3), 4)
+    0.4291
+    """
+    counts = range(1, largest_small_count + 1)
+    return float(error_probabilities(counts, gamma, relative_error, boundary=boundary).min())
+
+
+def vanishing_probability(count: int, gamma: int) -> float:
+    """Probability that no published row shows a value held by ``count`` rows: ``(1 - 1/gamma)^(gamma f)``.
+
+    Examples
+    --------
+    >>> round(vanishing_probability(1, 5), 3)
+    0.328
+    """
+    return float((1 - 1 / gamma) ** (gamma * count))
+
+
+def homogeneous_error_probability(group: int, gamma: int, relative_error: float) -> float:
+    """Probability that the answer about a group who all hold one rare value is wrong.
+
+    The group's size k is public. The answer ``gamma y``, with y of the k rows showing the value, is cut
+    at k; so it is right as soon as y is modestly positive. Where this is below
+    :func:`smallest_error_probability` the paper's Theorem 4 fails.
+
+    Examples
+    --------
+    >>> round(homogeneous_error_probability(3, 5, 0.3), 3), round(smallest_error_probability(3, 5, 0.3), 3)
+    (0.512, 0.59)
+    """
+    require_gamma(gamma)
+    low, _ = accurate_window(group, relative_error)
+    accurate = [shown for shown in range(group + 1) if min(gamma * shown, group) >= low]
+    chance = Fraction(1, gamma)
+    right = sum(math.comb(group, y) * chance**y * (1 - chance) ** (group - y) for y in accurate)
+    return float(1 - right)
+
+
+def require_gamma(gamma: int) -> None:
+    """Refuse a group too small to hide anything."""
+    if gamma < 2:
+        raise ParameterError(
+            f"gamma must be 2 or more, got {gamma}: a group of one hides nothing. Use 5 to 10.",
+            parameter="gamma",
+        )

@@ -1,0 +1,297 @@
+"""SPLU-Gen: every sensitive value is hidden among decoys, so that large sums survive and small ones do not."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from sfumato.engines.protocol import CodedBatch
+from sfumato.errors import DataError, ParameterError
+from sfumato.guarantees.large_sum_utility import LargeSumUtility
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
+from sfumato.laws.decoy_rows.law import DecoyRows
+from sfumato.mathematics.decoys import draw_decoys
+from sfumato.mathematics.partition import Partition, largest_group_size
+from sfumato.methods.base import Design
+from sfumato.methods.splu_gen.plan import decoy_plan
+from sfumato.private_table import PrivateTable
+from sfumato.randomness import NoiseSource
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.schema import Role, Schema
+from sfumato.tables import ResultTable
+
+_LOG = logging.getLogger(__name__)
+
+Gamma = Annotated[int, Field(strict=True, ge=2)]
+Codes = dict[str, npt.NDArray[Any]]
+
+MANY_CATEGORIES = 20
+"""Categories from which the example takes the paper's group size."""
+
+
+class SPLUGen(Design):
+    """Publish, for each row, a value drawn uniformly from a secret group of ``gamma`` different values.
+
+    Promise
+        Small-sum privacy and large-sum utility for counts of a sensitive value.
+    Against whom
+        Anyone who sees the release once, knows the method and gamma, and knows the public attributes of
+        everybody; the groups are not published.
+    Weaknesses
+        Public attributes are published as they are. A public group whose members all share a value is
+        recognised more often than the paper's theorem says when gamma is 5 or less.
+
+    References
+    ----------
+    Fu, Wang, Wong, Wang and Jiang (2014); groups from Xiao and Tao (2006).
+
+    Examples
+    --------
+    >>> SPLUGen(gamma=5).to_dict()["gamma"]
+    5
+    """
+
+    method: Literal["splu-gen"] = "splu-gen"
+    gamma: Gamma | dict[str, Gamma] = Field(
+        description="rows of a decoy group: one number for every sensitive attribute, or one by attribute; 5 to 10 is advised"
+    )
+    partition: Partition = Field(
+        default="mixed",
+        description="mixed: close to a uniformly random valid partition; largest-first: as in the paper, "
+        "which leaves counts within public groups without an unbiased estimate",
+    )
+    relative_error: float = Field(
+        default=0.3, gt=0, description="what counts as a wrong answer, relative to the true count"
+    )
+    largest_small_count: Annotated[int, Field(strict=True, ge=1)] = Field(
+        default=10, description="counts up to this one are small sums, to be wrong often"
+    )
+    error_probability: float = Field(
+        default=0.05, gt=0, lt=1, description="how often the answer about a large sum may be wrong"
+    )
+    suppress_rarer_than: Annotated[int, Field(strict=True, ge=2)] | None = Field(
+        default=None, description="leave out rows whose sensitive value fewer rows than this hold"
+    )
+
+    title: ClassVar[str] = "small-sum privacy by decoys (SPLU-Gen)"
+    summary: ClassVar[str] = (
+        "Rows are grouped in secret so that the members of a group hold different sensitive values; each row is "
+        "published with a value drawn at random from its group. Counts of many people come out accurately, counts "
+        "of few do not."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        (
+            "Public attributes are published as they are: a person who is unique on them can be found, and then has "
+            "the published value with probability about 1/gamma."
+        ),
+        (
+            "A public group whose members all hold one value is answered correctly more often than the paper's "
+            "Theorem 4 says when gamma is 5 or less, because the size of the group is public and caps the answer."
+        ),
+        "Publishing the same rows again with fresh draws lets anyone average the error away.",
+        "Someone who knows that two people share a very rare value learns from both keeping it.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        (
+            "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum "
+            "utility in data publishing. Journal of Biomedical Informatics."
+        ),
+        "Xiao, X., Tao, Y. (2006). Anatomy: simple and effective privacy preservation. VLDB.",
+    )
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """The paper's five where there are many categories, pairs where there are few."""
+        smallest = min((each.size for each in schema.with_role(Role.SENSITIVE)), default=2)
+        return cls(gamma=5 if smallest >= MANY_CATEGORIES else 2)
+
+    def gammas(self, schema: Schema) -> dict[str, int]:
+        """Group size of every drawn attribute, in the schema's order; refuses parameters that do not fit.
+
+        Raises
+        ------
+        ParameterError
+            When no attribute is sensitive, all are, one has no group size, or too few categories.
+        """
+        sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
+        given = self.gamma if isinstance(self.gamma, Mapping) else dict.fromkeys(sensitive, self.gamma)
+        for name in given:
+            if schema[name].role is Role.IDENTIFIER:
+                raise ParameterError(
+                    f"{name!r} is an identifier: it is never published, so it needs no decoys. Leave it out of gamma.",
+                    parameter="gamma",
+                )
+        lacking = [name for name in sensitive if name not in given]
+        if lacking or not given:
+            which = (
+                f"the sensitive attribute {lacking[0]!r} has no gamma"
+                if lacking
+                else "no attribute is sensitive"
+            )
+            raise ParameterError(
+                f'{which}. Every attribute with role = "sensitive" gets decoys: give gamma one number, or one for each.',
+                parameter="gamma",
+            )
+        if set(given) == set(schema.publishable.names):
+            raise ParameterError(
+                "every attribute would get decoys, so nothing public is left to ask about and the model of small and "
+                "large sums does not apply. Give the harmless attributes another role, or publish counts instead.",
+                parameter="gamma",
+            )
+        for name, gamma in given.items():
+            if gamma > schema[name].size:
+                raise ParameterError(
+                    f"gamma of attribute {name!r} must be at most its number of categories, {schema[name].size}, "
+                    f"got {gamma}: a group holds different values. Lower it.",
+                    parameter="gamma",
+                )
+        return {name: given[name] for name in schema.names if name in given}
+
+    def guarantees(self, schema: Schema) -> tuple[SmallSumPrivacy, LargeSumUtility]:
+        """Small-sum privacy and large-sum utility, by exact binomial probabilities."""
+        gammas = self.gammas(schema)
+        return (
+            SmallSumPrivacy(
+                gamma_by_attribute=gammas,
+                relative_error=self.relative_error,
+                largest_small_count=self.largest_small_count,
+            ),
+            LargeSumUtility(
+                gamma_by_attribute=gammas,
+                relative_error=self.relative_error,
+                error_probability=self.error_probability,
+            ),
+        )
+
+    def law(self, schema: Schema) -> DecoyRows:
+        """How published counts relate to true ones."""
+        return DecoyRows(
+            gamma_by_attribute=self.gammas(schema),
+            partition=self.partition,
+            largest_small_count=self.largest_small_count,
+            relative_error=self.relative_error,
+            error_probability=self.error_probability,
+        )
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """Rows with their sensitive values drawn from decoy groups. The groups never leave this function."""
+        schema = table.schema.publishable
+        gammas = self.gammas(table.schema)
+        sensitive = read_codes(table, tuple(gammas))
+        kept = self._kept(sensitive, gammas, schema, noise)
+        drawn = {
+            name: draw_decoys(
+                sensitive[name][kept],
+                schema[name].size,
+                gamma,
+                noise.named(f"decoys of {name}"),
+                partition=self.partition,
+            )
+            for name, gamma in gammas.items()
+        }
+        guarantees = self.guarantees(table.schema)
+        return Publication(
+            tables=(PublishedTable("rows", schema, lambda: _batches(table, kept, drawn)),),
+            law=self.law(table.schema),
+            guarantees=guarantees,
+            design=self.to_dict(),
+            assumptions=(
+                "Every person has one row.",
+                "The private table is published once.",
+                "What holds for most people is no secret.",
+                "At most as many rows as make the number divisible by gamma were left out, at random.",
+            ),
+            not_protected=tuple(f"{name}: published as it is" for name in schema.names if name not in gammas),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+            chosen_from_private_data={}
+            if self.suppress_rarer_than is None
+            else {
+                "rows left out": f"those whose sensitive value fewer than {self.suppress_rarer_than} rows hold"
+            },
+        )
+
+    def _kept(
+        self, codes: Codes, gammas: Mapping[str, int], schema: Schema, noise: NoiseSource
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows are published: frequent enough, and as many as the groups divide evenly."""
+        kept = np.ones(len(next(iter(codes.values()))), dtype=np.bool_)
+        if self.suppress_rarer_than is not None:
+            for name, values in codes.items():
+                counts = np.bincount(values, minlength=schema[name].size)
+                kept &= (counts >= self.suppress_rarer_than)[values]
+            _LOG.info("left out %d rows with a rare sensitive value", np.count_nonzero(~kept))
+        rows = int(np.count_nonzero(kept))
+        multiple = math.lcm(*gammas.values())
+        if rows < multiple:
+            raise DataError(
+                f"the table has {rows} rows to publish; groups of {' and '.join(map(str, gammas.values()))} need at "
+                f"least {multiple}. Use smaller groups, or more rows.",
+                number_of_rows=rows,
+            )
+        surplus = rows % multiple
+        if surplus:
+            kept[_choose(np.flatnonzero(kept), surplus, noise.named("rows left out"))] = False
+            _LOG.info("left out %d rows at random, so that groups divide the rest", surplus)
+        for name, gamma in gammas.items():
+            largest = largest_group_size(np.bincount(codes[name][kept], minlength=schema[name].size))
+            if largest < gamma:
+                advice = (
+                    f"Use gamma = {largest}" if largest >= 2 else "No gamma fits: merge or split categories"
+                )
+                raise DataError(
+                    f"a category of {name!r} is held by more than one row in {gamma}, so groups of {gamma} different "
+                    f"values do not exist; the largest gamma that fits is {largest}. {advice}, or leave the attribute out.",
+                    attribute=name,
+                )
+        return kept
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """Questions to answer, promises by attribute and count, and errors to expect."""
+        promises = self.guarantees(schema)
+        return decoy_plan(self.gammas(schema), promises, rows, table)
+
+
+def read_codes(table: PrivateTable, names: tuple[str, ...]) -> Codes:
+    """Columns of the private table in memory, as codes in the order of its rows."""
+    parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in names}
+    for batch in table.scan(names):
+        for name in names:
+            parts[name].append(batch.codes[name])
+    empty = np.empty(0, dtype=np.uint8)
+    return {name: np.concatenate(each) if each else empty for name, each in parts.items()}
+
+
+def _batches(table: PrivateTable, kept: npt.NDArray[np.bool_], drawn: Codes) -> Iterator[CodedBatch]:
+    """Rows in the order of the private ones, each with its drawn values; rows left out are skipped."""
+    names = tuple(name for name in table.schema.publishable.names if name not in drawn)
+    row = place = 0
+    for batch in table.scan(names):
+        mask = kept[row : row + batch.number_of_rows]
+        number = int(np.count_nonzero(mask))
+        whole = number == len(mask)
+        codes = {name: values if whole else values[mask] for name, values in batch.codes.items()}
+        codes |= {name: values[place : place + number] for name, values in drawn.items()}
+        row, place = row + batch.number_of_rows, place + number
+        yield CodedBatch(codes, number)
+    if row != len(kept):
+        raise DataError(
+            f"the private table had {len(kept)} rows when it was first read and {row} now. "
+            "Publish from a source that does not change.",
+            number_of_rows=row,
+        )
+
+
+def _choose(rows: npt.NDArray[np.int64], number: int, noise: NoiseSource) -> npt.NDArray[np.int64]:
+    """A uniformly random set of so many rows; few of many, so repeats are drawn again."""
+    stream = noise.stream(0)
+    chosen: dict[int, None] = {}
+    while len(chosen) < number:
+        chosen[int(stream.integers_below([len(rows)])[0])] = None
+    return rows[list(chosen)]

@@ -1,0 +1,148 @@
+"""Small-sum privacy: the tables of the corrected paper, to the digits printed."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.errors import ParameterError
+from sfumato.guarantees.small_sum_privacy import (
+    SmallSumPrivacy,
+    accurate_window,
+    error_probabilities,
+    homogeneous_error_probability,
+    smallest_error_probability,
+    vanishing_probability,
+)
+
+SAWTOOTH = {
+    2: [0.5000, 0.6250, 0.6875, 0.2891, 0.3438, 0.3877, 0.1796, 0.2101, 0.2379, 0.1153],
+    3: [0.5556, 0.6708, 0.7269, 0.3588, 0.4123, 0.4543, 0.2459, 0.2783, 0.3071, 0.1736],
+    5: [0.5904, 0.6980, 0.7499, 0.4019, 0.4540, 0.4944, 0.2892, 0.3221, 0.3509, 0.2140],
+    9: [0.6103, 0.7131, 0.7625, 0.4262, 0.4773, 0.5168, 0.3144, 0.3473, 0.3760, 0.2382],
+    10: [0.6126, 0.7148, 0.7639, 0.4291, 0.4801, 0.5194, 0.3174, 0.3503, 0.3790, 0.2410],
+    20: [0.6226, 0.7223, 0.7702, 0.4414, 0.4918, 0.5306, 0.3303, 0.3632, 0.3917, 0.2536],
+}
+"""Relative error 0.3, counts 1 to 10 (Fig. 5 of the paper)."""
+
+HALF_OF_THE_LAST_DIGIT = 0.5e-4 + 1e-9
+
+
+@pytest.mark.parametrize("gamma", SAWTOOTH)
+def test_the_sawtooth_is_reproduced(gamma):
+    """One minus the sum of Lemma 2, for each count."""
+    found = error_probabilities(range(1, 11), gamma, 0.3)
+    assert np.allclose(found, SAWTOOTH[gamma], rtol=0, atol=HALF_OF_THE_LAST_DIGIT)
+
+
+def test_example_1_of_the_paper():
+    """Gamma 10, five rows, 0.3: accurate with probability .180905 + .184925 + .154104."""
+    assert error_probabilities([5], 10, 0.3)[0] == pytest.approx(1 - 0.519933, abs=1e-6)
+
+
+def test_example_2_of_the_paper():
+    """Gamma 10, counts up to 3: at least .6126, so the .6 that was asked for."""
+    assert smallest_error_probability(3, 10, 0.3) == pytest.approx(0.6126, abs=HALF_OF_THE_LAST_DIGIT)
+
+
+@pytest.mark.parametrize(
+    ("relative_error", "expected"),
+    [
+        (0.1, (0.613, 0.613, 0.613, 0.613)),
+        (0.2, (0.613, 0.613, 0.480, 0.404)),
+        (0.5, (0.613, 0.255, 0.180, 0.064)),
+    ],
+)
+def test_other_relative_errors(relative_error, expected):
+    """Gamma 10, counts up to 1, 3, 5, 10."""
+    found = [smallest_error_probability(each, 10, relative_error) for each in (1, 3, 5, 10)]
+    assert np.allclose(found, expected, rtol=0, atol=0.5e-3 + 1e-9)
+
+
+def test_every_probability_agrees_with_exact_fractions():
+    """Sums of binomial terms as fractions, for counts up to 8 and both boundaries."""
+    for gamma, boundary in ((2, "accurate"), (5, "accurate"), (5, "wrong")):
+        keep = Fraction(1, gamma)
+        for count in range(1, 9):
+            low, high = accurate_window(count, 0.3, boundary=boundary)
+            draws = gamma * count
+            inside = sum(
+                math.comb(draws, x) * keep**x * (1 - keep) ** (draws - x)
+                for x in range(max(low, 0), high + 1)
+            )
+            found = error_probabilities([count], gamma, 0.3, boundary=boundary)[0]
+            assert found == pytest.approx(float(1 - inside), abs=1e-12)
+
+
+def test_the_boundary_matters_where_the_edge_is_a_whole_number():
+    """Gamma 10, ten rows: .2410 when 7 and 13 are accurate, .4042 when they are not."""
+    found = [error_probabilities([10], 10, 0.3, boundary=each)[0] for each in ("accurate", "wrong")]
+    assert np.allclose(found, [0.2410, 0.4042], rtol=0, atol=HALF_OF_THE_LAST_DIGIT)
+
+
+@pytest.mark.parametrize(
+    ("count", "relative_error", "high"), [(45, 0.4, 63), (100, 0.15, 115), (10, 0.3, 13), (100, 0.1, 110)]
+)
+def test_window_edges_are_exact(count, relative_error, high):
+    """Floats put floor(1.4 * 45) at 62 and floor(1.15 * 100) at 114."""
+    assert accurate_window(count, relative_error)[1] == high
+
+
+@pytest.mark.parametrize(
+    ("gamma", "count", "expected"), [(5, 1, 0.328), (5, 2, 0.107), (5, 3, 0.035), (10, 1, 0.349)]
+)
+def test_a_rare_value_may_vanish(gamma, count, expected):
+    """(1 - 1/gamma)^(gamma f)."""
+    assert vanishing_probability(count, gamma) == pytest.approx(expected, abs=0.5e-3)
+
+
+@pytest.mark.parametrize(
+    ("gamma", "errors", "promised"),
+    [
+        (2, (0.500, 0.250, 0.500, 0.313, 0.187, 0.344), (0.500, 0.500, 0.500, 0.289, 0.289, 0.289)),
+        (5, (0.800, 0.640, 0.512, 0.410, 0.328, 0.262), (0.590, 0.590, 0.590, 0.402, 0.402, 0.402)),
+        (10, (0.900, 0.810, 0.729, 0.656, 0.590, 0.531), (0.613, 0.613, 0.613, 0.429, 0.429, 0.429)),
+    ],
+)
+def test_theorem_4_fails_for_groups_who_all_share_a_value(gamma, errors, promised):
+    """The table of violations: k rows, all with the value, for k = 1 to 6."""
+    found = [homogeneous_error_probability(k, gamma, 0.3) for k in range(1, 7)]
+    bound = [smallest_error_probability(k, gamma, 0.3) for k in range(1, 7)]
+    # .3125 and .1875 are printed as .313 and .187: half a digit, whichever way it was rounded.
+    assert np.allclose(found, errors, rtol=0, atol=0.51e-3)
+    assert np.allclose(bound, promised, rtol=0, atol=0.51e-3)
+
+
+@pytest.mark.parametrize("gamma", [9, 10])
+def test_theorem_4_holds_up_to_ten_rows_at_gamma_9_and_10(gamma):
+    """And its form for each count still fails at gamma 10 and three rows: .729 below .764."""
+    for k in range(1, 11):
+        assert homogeneous_error_probability(k, gamma, 0.3) >= smallest_error_probability(k, gamma, 0.3)
+    assert homogeneous_error_probability(3, 10, 0.3) < error_probabilities([3], 10, 0.3)[0]
+
+
+def test_averaging_over_releases_removes_the_protection():
+    """Three rows, gamma 10: 200 simulated trials each gave .72, .18, .02 and 0 for 1, 5, 20, 100 releases."""
+    found = [error_probabilities([3], 10, 0.3, releases=each)[0] for each in (1, 5, 20, 100)]
+    # Three standard errors of a share in 200 trials.
+    margins = [3 * math.sqrt(p * (1 - p) / 200) + 0.005 for p in (0.72, 0.18, 0.02, 0.0)]
+    assert all(abs(a - b) <= m for a, b, m in zip(found, (0.72, 0.18, 0.02, 0.0), margins, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("counts", "gamma", "relative_error"), [([0], 5, 0.3), ([], 5, 0.3), ([1], 1, 0.3), ([1], 5, 0.0)]
+)
+def test_meaningless_questions_are_refused(counts, gamma, relative_error):
+    """A count of 0 has no relative error; a group of one hides nothing."""
+    with pytest.raises(ParameterError):
+        error_probabilities(counts, gamma, relative_error)
+
+
+def test_the_promise_states_its_numbers():
+    """The sentence carries the probability that the formula gives."""
+    promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=3)
+    assert "0.6126" in promise.sentence
+    assert "61%" in promise.plain_words
