@@ -1,0 +1,259 @@
+"""How far the frequency reconstructed from a group can be off, exactly and by Chernoff's bound.
+
+A group has ``rows`` rows of which ``count`` carry a value; its frequency is f = count / rows. Under uniform
+perturbation with retention p over m categories the value is published by each of its own rows with
+probability q1 = p + (1-p)/m and by each other row with q0 = (1-p)/m. The number of published rows with
+the value, O, is the sum of two binomials, and the reconstructed frequency is
+``F = (O / rows - q0) / p`` (Han 2016, lemma 3).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.distortion import Floats
+
+LARGEST_EXACT_SIZE = 500
+"""Where the search for an exact cap stops. A smaller cap than needed only protects more."""
+
+DEVIATIONS_KEPT = 12
+"""Standard deviations beyond which a binomial's probabilities are below 1e-30 and left out."""
+
+ROUNDING = 1e-9
+"""A published number this close to an error's edge counts as lying on it, hence not beyond it."""
+
+
+class Tails(NamedTuple):
+    """Probabilities that a reconstructed frequency is more than the relative error too low or too high.
+
+    Examples
+    --------
+    >>> Tails(0.25, 0.5).within
+    0.25
+    """
+
+    lower: float
+    upper: float
+
+    @property
+    def within(self) -> float:
+        """Probability that it is off by the relative error at most, either way."""
+        return max(0.0, 1 - self.lower - self.upper)
+
+
+def publishing_probabilities(retention: float, size: int) -> tuple[float, float]:
+    """Probabilities q1 and q0 that a row publishes a value which is, or is not, its own.
+
+    Examples
+    --------
+    >>> publishing_probabilities(0.5, 2)
+    (0.75, 0.25)
+    """
+    elsewhere = (1 - retention) / size
+    return retention + elsewhere, elsewhere
+
+
+def chernoff_cap(
+    frequencies: npt.ArrayLike,
+    *,
+    retention: float,
+    size: int,
+    relative_error: float,
+    error_probability: float,
+) -> Floats:
+    """Rows up to which Chernoff's bound on the lower tail is at least the error probability (s_g).
+
+    Parameters
+    ----------
+    frequencies
+        Frequencies f of the value, above 0; any shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of ``frequencies``; real numbers, falling in the frequency.
+
+    References
+    ----------
+    Han (2016), corollary 6 and eq. 4.9: ``-2 (f p + (1-p)/m) ln delta / (lambda p f)^2``.
+
+    Examples
+    --------
+    >>> chernoff_cap([0.5, 1.0], retention=0.5, size=2, relative_error=0.3, error_probability=0.3).round(1)
+    array([214. ,  80.3])
+    """
+    f = np.asarray(frequencies, dtype=np.float64)
+    _, elsewhere = publishing_probabilities(retention, size)
+    expected_share = f * retention + elsewhere
+    return np.asarray(
+        -2 * expected_share * math.log(error_probability) / (relative_error * retention * f) ** 2
+    )
+
+
+def largest_relative_error(retention: float, size: int, *, frequency: float = 1.0) -> float:
+    """End of the range of Corollary 6: beyond it no reconstruction can be that much too low.
+
+    The reconstructed frequency is at least ``-(1-p)/(m p)``, so its relative error is at least
+    ``-(1 + (1-p)/(m p f))``.
+
+    Examples
+    --------
+    >>> round(largest_relative_error(0.5, 2), 12)
+    1.5
+    """
+    return 1 + (1 - retention) / (size * retention * frequency)
+
+
+def exact_tails(rows: int, count: int, *, retention: float, size: int, relative_error: float) -> Tails:
+    """True probabilities that the frequency reconstructed from a group is too low or too high.
+
+    Parameters
+    ----------
+    rows
+        Rows of the group.
+    count
+        Those that carry the value; at least 1.
+
+    Examples
+    --------
+    >>> tails = exact_tails(214, 107, retention=0.5, size=2, relative_error=0.3)
+    >>> round(tails.lower, 4), round(tails.within, 3)
+    (0.0045, 0.991)
+    """
+    own, elsewhere = publishing_probabilities(retention, size)
+    first_own, own_probabilities = _binomial(count, own)
+    first_other, other_probabilities = _binomial(rows - count, elsewhere)
+    probabilities = np.convolve(own_probabilities, other_probabilities)
+    published = first_own + first_other + np.arange(probabilities.size)
+    # F < f (1 - lambda) is O < rows q0 + p count (1 - lambda), and alike above.
+    low = rows * elsewhere + retention * count * (1 - relative_error)
+    high = rows * elsewhere + retention * count * (1 + relative_error)
+    return Tails(
+        lower=float(probabilities[published < low - ROUNDING].sum()),
+        upper=float(probabilities[published > high + ROUNDING].sum()),
+    )
+
+
+def _binomial(trials: int, probability: float) -> tuple[int, Floats]:
+    """First outcome and probabilities of a binomial, without the outcomes that hardly ever come."""
+    from scipy.stats import binom
+
+    mean = trials * probability
+    reach = DEVIATIONS_KEPT * (1 + math.sqrt(mean * (1 - probability)))
+    first, last = max(0, math.floor(mean - reach)), min(trials, math.ceil(mean + reach))
+    return first, np.asarray(binom.pmf(np.arange(first, last + 1), trials, probability))
+
+
+def lower_tails_by_size(*, retention: float, size: int, relative_error: float) -> Iterator[Floats]:
+    """Exact lower tails of groups of 1, 2, 3, ... rows, for every number of rows with the value.
+
+    Yields
+    ------
+    numpy.ndarray
+        ``(rows + 1,)``, by the number of rows with the value. For none of them the tail is set to 1: a
+        value that nobody has cannot be reconstructed with a relative error.
+
+    Examples
+    --------
+    >>> one_row = next(lower_tails_by_size(retention=0.5, size=2, relative_error=0.3))
+    >>> one_row.tolist()
+    [1.0, 0.25]
+    """
+    own, elsewhere = publishing_probabilities(retention, size)
+    # probabilities[count, published]; one more row is one more Bernoulli draw in every line.
+    probabilities = np.ones((1, 1))
+    for rows in range(1, LARGEST_EXACT_SIZE + 1):
+        grown = np.zeros((rows + 1, rows + 1))
+        for lines, previous, chance in (
+            (slice(0, rows), probabilities, elsewhere),
+            (slice(rows, rows + 1), probabilities[-1:], own),
+        ):
+            grown[lines, :rows] += previous * (1 - chance)
+            grown[lines, 1:] += previous * chance
+        probabilities = grown
+        count = np.arange(rows + 1)
+        edge = rows * elsewhere + retention * count * (1 - relative_error)
+        last_below = np.ceil(edge - ROUNDING).astype(np.int64) - 1
+        at_most = np.cumsum(probabilities, axis=1)[count, np.maximum(last_below, 0)]
+        tails = np.where(last_below >= 0, at_most, 0.0)
+        tails[0] = 1.0
+        yield tails
+
+
+@functools.cache
+def exact_uniform_cap(*, retention: float, size: int, relative_error: float, error_probability: float) -> int:
+    """Last size such that no group up to it, however composed, has a lower tail below the error probability.
+
+    Unlike Chernoff's bound, the exact tail does not fall with the frequency everywhere, so frequency 1
+    alone would not do: every number of rows with the value is tried at every size.
+
+    Examples
+    --------
+    >>> exact_uniform_cap(retention=0.2, size=10, relative_error=0.3, error_probability=0.3)
+    3
+    >>> exact_uniform_cap(retention=0.5, size=2, relative_error=0.3, error_probability=0.3)
+    0
+    """
+    last = 0
+    for tails in lower_tails_by_size(retention=retention, size=size, relative_error=relative_error):
+        if tails.min() < error_probability:
+            break
+        last += 1
+    return last
+
+
+def exact_caps(
+    counts: npt.NDArray[Any],
+    group_starts: npt.NDArray[np.int64],
+    *,
+    retention: float,
+    size: int,
+    relative_error: float,
+    error_probability: float,
+) -> npt.NDArray[np.int64]:
+    """Last size, for each group, up to which samples of its composition keep the exact lower tail.
+
+    A sample of n rows holds ``n f`` rows of a value, rounded down or up; both are tried, for every value.
+
+    Parameters
+    ----------
+    counts
+        ``(cells,)``, rows of each occupied value, group after group.
+    group_starts
+        ``(groups,)``, where each group's cells begin.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(groups,)``.
+
+    Examples
+    --------
+    >>> options = {"retention": 0.2, "size": 10, "relative_error": 0.3, "error_probability": 0.3}
+    >>> exact_caps(np.array([90, 10, 50]), np.array([0, 2]), **options).tolist()
+    [3, 3]
+    """
+    totals = np.add.reduceat(counts, group_starts)
+    lengths = np.diff(np.append(group_starts, counts.size))
+    caps = np.zeros(group_starts.size, dtype=np.int64)
+    group_of_cell = np.repeat(np.arange(group_starts.size), lengths)
+    alive = np.arange(counts.size)
+    tails_by_size = lower_tails_by_size(retention=retention, size=size, relative_error=relative_error)
+    for rows, tails in enumerate(tails_by_size, start=1):
+        exact, remainder = np.divmod(rows * counts[alive], totals[group_of_cell[alive]])
+        smaller = np.minimum(tails[exact], tails[exact + (remainder > 0)])
+        failed = group_of_cell[alive[smaller < error_probability]]
+        caps[np.unique(group_of_cell[alive])] = rows
+        caps[failed] = rows - 1
+        is_failed = np.zeros(group_starts.size, dtype=bool)
+        is_failed[failed] = True
+        alive = alive[~is_failed[group_of_cell[alive]]]
+        if not alive.size:
+            break
+    return caps

@@ -1,0 +1,74 @@
+"""Tables of category codes in memory, in the place of private tables and of releases.
+
+A statistical check publishes thousands of times; these skip files and the engine, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.engines.protocol import CodedBatch
+from sfumato.release.publication import Publication
+from sfumato.schema import Schema
+from sfumato.selection import Selection
+
+Codes = Mapping[str, npt.NDArray[Any]]
+
+
+class ArrayTable:
+    """What methods ask of a private table, and laws of a release, over arrays of codes."""
+
+    def __init__(self, schema: Schema, codes: Codes, *, rows_per_batch: int | None = None) -> None:
+        self.schema = schema
+        self.codes = codes
+        self.number_of_rows = next(iter(codes.values())).size
+        self.rows_per_batch = rows_per_batch or self.number_of_rows
+
+    def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
+        """The rows in their order, in batches."""
+        for start in range(0, self.number_of_rows, self.rows_per_batch):
+            rows = slice(start, start + self.rows_per_batch)
+            batch = {name: self.codes[name][rows] for name in names or self.schema.names}
+            yield CodedBatch(batch, next(iter(batch.values())).size)
+
+    def select(self, where: Selection) -> npt.NDArray[np.bool_]:
+        """Which rows satisfy a selection."""
+        chosen = np.ones(self.number_of_rows, dtype=bool)
+        for name, codes in where.conditions:
+            chosen &= np.isin(self.codes[name], codes)
+        return chosen
+
+    def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
+        """Counts over the full product."""
+        attributes = self.schema.select(names)
+        counts = empty_counts(attributes)
+        chosen = self.select(where or Selection())
+        if names:
+            np.add.at(counts, tuple(self.codes[name][chosen].astype(int) for name in names), 1)
+        else:
+            counts[...] = np.count_nonzero(chosen)
+        return CountTable(attributes, counts)
+
+    def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
+        """Counts of what occurs."""
+        attributes = self.schema.select(names)
+        keys = np.zeros(self.number_of_rows, dtype=np.int64)
+        for each in attributes:
+            keys = keys * each.size + self.codes[each.name]
+        known, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        weights = None if weight is None else self.codes[weight]
+        counts = np.bincount(place, weights=weights, minlength=known.size).astype(np.int64)
+        return OccupiedCounts(attributes, tuple(self.codes[name][first] for name in names), counts)
+
+
+def published(publication: Publication) -> ArrayTable:
+    """The first table of a publication as a release would hold it, in the order it is made."""
+    table = publication.tables[0]
+    batches = list(table.batches())
+    codes = {name: np.concatenate([each.codes[name] for each in batches]) for name in batches[0].codes}
+    return ArrayTable(table.schema, codes)

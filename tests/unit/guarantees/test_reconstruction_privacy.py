@@ -1,0 +1,243 @@
+"""Reconstruction privacy: caps, tails and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from sfumato.distortion import UniformDistortion
+from sfumato.errors import ParameterError
+from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy, require_achievable
+from sfumato.guarantees.reconstruction_privacy.tails import (
+    chernoff_cap,
+    exact_caps,
+    exact_tails,
+    exact_uniform_cap,
+    largest_relative_error,
+    lower_tails_by_size,
+)
+
+PAPER = {"relative_error": 0.3, "error_probability": 0.3}
+
+# The curves of figure 4.1, recomputed from eq. 4.11; frequency to the caps at retention .1, .3, .5, .7, .9.
+RETENTIONS = (0.1, 0.3, 0.5, 0.7, 0.9)
+CAPS_OF_TWO = {
+    0.5: (5351.0, 594.6, 214.0, 109.2, 66.1),
+    0.6: (3790.3, 437.7, 163.5, 86.5, 54.1),
+    0.7: (2839.3, 339.7, 131.0, 71.3, 45.8),
+    0.8: (2215.6, 274.1, 108.7, 60.6, 39.7),
+    0.9: (1783.7, 227.5, 92.5, 52.6, 35.1),
+}
+CAPS_OF_FIFTY = {
+    0.1: (7491.4, 1308.0, 642.1, 415.0, 303.9),
+    0.3: (1426.9, 343.5, 190.3, 131.0, 99.8),
+    0.5: (727.7, 195.0, 111.3, 77.8, 59.7),
+    0.7: (480.5, 135.9, 78.6, 55.3, 42.6),
+    0.9: (356.7, 104.2, 60.8, 42.9, 33.1),
+}
+
+
+def promise(**changes):
+    """A promise with the paper's numbers."""
+    settings = {"sensitive": "job", "groups": ("sex", "age"), "retention": 0.5, "size": 10, **PAPER}
+    return ReconstructionPrivacy(**{**settings, **changes})
+
+
+def enumerate_tails(rows, count, retention, size, relative_error):
+    """Both tails, by going through every way the rows can come out."""
+    elsewhere = (1 - retention) / size
+    chances = [retention + elsewhere] * count + [elsewhere] * (rows - count)
+    lower = upper = 0.0
+    frequency = count / rows
+    for outcome in itertools.product((0, 1), repeat=rows):
+        chance = math.prod(p if hit else 1 - p for p, hit in zip(chances, outcome, strict=True))
+        estimate = (sum(outcome) / rows - elsewhere) / retention
+        lower += chance * ((estimate - frequency) / frequency < -relative_error - 1e-9)
+        upper += chance * ((estimate - frequency) / frequency > relative_error + 1e-9)
+    return lower, upper
+
+
+@pytest.mark.parametrize(("size", "table"), [(2, CAPS_OF_TWO), (50, CAPS_OF_FIFTY)])
+def test_chernoff_caps_are_those_of_figure_4_1(size, table):
+    """Every cell of both tables to its printed digit."""
+    for frequency, expected in table.items():
+        caps = [float(chernoff_cap(frequency, retention=p, size=size, **PAPER)) for p in RETENTIONS]
+        assert [round(cap, 1) for cap in caps] == list(expected)
+
+
+@pytest.mark.parametrize(
+    ("frequency", "retention", "size", "expected"),
+    [(0.75, 0.8, 2, 52.02), (1.0, 0.5, 2, 80.26), (0.1, 0.5, 50, 642.12)],
+)
+def test_chernoff_cap_of_the_worked_examples(frequency, retention, size, expected):
+    """Three caps computed by hand from eq. 4.9."""
+    assert round(float(chernoff_cap(frequency, retention=retention, size=size, **PAPER)), 2) == expected
+
+
+def test_reconstruction_may_leave_the_unit_interval():
+    """Example 4: ten categories at retention .2; a published share of .3 reconstructs to 1.1."""
+    distortion = UniformDistortion(retention=0.2, size=10)
+    matrix = distortion.dense()
+    assert matrix[0, 0] == pytest.approx(0.28)
+    assert matrix[0, 1] == pytest.approx(0.08)
+    true = np.array([0.5, *[0.5 / 9] * 9])
+    assert (true @ matrix)[0] == pytest.approx(0.18)
+    published = np.array([0.3, *[0.7 / 9] * 9])
+    assert (published @ distortion.inverse())[0] == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize(
+    ("count", "variance", "below_zero"), [(100, 0.0172, 0.0), (20, 0.0108, 0.138), (0, 0.0092, 0.463)]
+)
+def test_moments_of_a_reconstructed_frequency(count, variance, below_zero):
+    """Lemma 3 at 200 rows, ten categories, retention .2, from the exact distribution of published rows.
+
+    Simulations gave .136 and .46 for the last two chances of a negative estimate.
+    """
+    ways = np.ones(1)
+    for chance in [0.28] * count + [0.08] * (200 - count):
+        ways = np.convolve(ways, [1 - chance, chance])
+    published = np.arange(201)
+    estimate = (published / 200 - 0.08) / 0.2
+    assert ways @ published == pytest.approx(200 * (count / 200 * 0.2 + 0.08))
+    assert ways @ estimate == pytest.approx(count / 200)
+    assert round(float(ways @ (estimate - count / 200) ** 2), 4) == variance
+    # An estimate is negative below 16 published rows.
+    assert round(float(ways[:16].sum()), 3) == below_zero
+    if count:
+        tails = exact_tails(200, count, retention=0.2, size=10, relative_error=1.0)
+        assert tails.lower == pytest.approx(ways[:16].sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("rows", "count"), [(1, 1), (4, 1), (6, 3), (9, 9)])
+def test_exact_tails_agree_with_enumeration(rows, count):
+    """Every outcome of a tiny group, one by one."""
+    lower, upper = enumerate_tails(rows, count, 0.4, 3, 0.25)
+    tails = exact_tails(rows, count, retention=0.4, size=3, relative_error=0.25)
+    assert tails.lower == pytest.approx(lower, abs=1e-12)
+    assert tails.upper == pytest.approx(upper, abs=1e-12)
+
+
+def test_the_tables_of_lower_tails_agree_with_single_groups():
+    """Growing groups row by row gives what each group gives by itself."""
+    sizes = lower_tails_by_size(retention=0.3, size=4, relative_error=0.3)
+    for rows, tails in zip(range(1, 40), sizes, strict=False):
+        expected = [
+            exact_tails(rows, count, retention=0.3, size=4, relative_error=0.3).lower
+            for count in range(1, rows + 1)
+        ]
+        np.testing.assert_allclose(tails[1:], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "retention", "size", "lower", "within"),
+    [(214, 107, 0.5, 2, 0.0045, 0.991), (642, 64, 0.5, 50, 0.015, 0.969)],
+)
+def test_the_true_tail_at_the_cap_is_far_below_the_bound(rows, count, retention, size, lower, within):
+    """At the paper's cap for .3 an attacker is nearly always within 30 %."""
+    tails = exact_tails(rows, count, retention=retention, size=size, relative_error=0.3)
+    assert tails.lower == pytest.approx(lower, rel=0.02)
+    assert round(tails.within, 3) == within
+
+
+def test_chernoff_bounds_the_exact_tail_everywhere():
+    """No violation over 540 combinations: 4 sizes, 5 frequencies, 3 retentions, 3 domains, 3 errors."""
+    combinations = itertools.product(
+        (20, 50, 100, 400), (0.05, 0.1, 0.3, 0.5, 0.9), (0.2, 0.5, 0.8), (2, 10, 50), (0.1, 0.3, 0.5)
+    )
+    number = 0
+    for rows, frequency, retention, size, error in combinations:
+        count = max(1, round(rows * frequency))
+        share = count / rows * retention + (1 - retention) / size
+        omega = error * retention * count / rows / share
+        tails = exact_tails(rows, count, retention=retention, size=size, relative_error=error)
+        assert tails.lower < math.exp(-(omega**2) * rows * share / 2)
+        assert tails.upper < math.exp(-(omega**2) * rows * share / (2 + omega))
+        number += 1
+    assert number == 540
+
+
+@pytest.mark.parametrize(("retention", "size", "delta"), [(0.2, 10, 0.3), (0.5, 10, 0.1), (0.1, 50, 0.3)])
+def test_every_size_up_to_the_exact_cap_keeps_the_tail_and_the_next_does_not(retention, size, delta):
+    """For every number of rows with the value."""
+    cap = exact_uniform_cap(retention=retention, size=size, relative_error=0.3, error_probability=delta)
+
+    def smallest(rows):
+        return min(
+            exact_tails(rows, count, retention=retention, size=size, relative_error=0.3).lower
+            for count in range(1, rows + 1)
+        )
+
+    assert cap >= 1
+    assert all(smallest(rows) >= delta for rows in range(1, cap + 1))
+    assert smallest(cap + 1) < delta
+
+
+def test_exact_tails_are_not_monotone():
+    """Why the cap is the last size of an unbroken run, not the last size that passes."""
+    tails = [
+        exact_tails(rows, rows, retention=0.5, size=10, relative_error=0.3).lower for rows in range(1, 12)
+    ]
+    assert any(later > earlier for earlier, later in itertools.pairwise(tails))
+
+
+def test_exact_caps_of_groups_are_between_the_uniform_cap_and_chernoffs():
+    """The exact test is stricter than the bound; a group's own composition cannot be worse than the worst."""
+    counts, starts = np.array([90, 10, 50, 30, 20]), np.array([0, 2])
+    options = {"retention": 0.2, "size": 10, **PAPER}
+    exact = exact_caps(counts, starts, **options)
+    bound = chernoff_cap([0.9, 0.5], **options)
+    assert (exact >= exact_uniform_cap(**options)).all()
+    assert (exact < bound).all()
+
+
+def test_the_uniform_cap_is_below_every_cap_by_group():
+    """Chernoff's cap falls with the frequency, so frequency 1 gives the smallest."""
+    some = promise()
+    assert some.uniform_cap <= some.caps_at(np.linspace(0.1, 1, 100)).min()
+    assert some.uniform_cap == 58
+
+
+def test_violations_are_groups_larger_than_their_cap():
+    """A group of 300 at frequency 1/3 passes at 58.9 rows for frequency 1 only when it is small enough."""
+    counts, starts = np.array([100, 100, 100, 20]), np.array([0, 3])
+    caps = promise().group_caps(counts, starts)
+    assert (promise().are_violated(counts, starts) == (np.array([300, 20]) > caps)).all()
+
+
+def test_the_sentence_states_the_true_probabilities():
+    """A reader sees what the bound is worth."""
+    some = promise()
+    tails = some.true_tails(58, 1.0)
+    assert f"within 30% {tails.within:.3g}" in some.sentence
+    assert f"{tails.within:.0%}" in some.plain_words
+    assert "58 rows" in some.sentence
+    assert "a size of its own" in promise(cap="group").sentence
+
+
+def test_relative_error_beyond_corollary_6_is_refused_with_the_range():
+    """At retention .5 and 10 categories the range ends at 1.1."""
+    assert largest_relative_error(0.5, 10) == pytest.approx(1.1)
+    with pytest.raises(ParameterError, match=r"at most .* = 1\.1 .*got 1\.2"):
+        require_achievable(
+            retention=0.5, size=10, relative_error=1.2, error_probability=0.3, bound="chernoff"
+        )
+
+
+@pytest.mark.parametrize(("bound", "error_probability"), [("chernoff", 0.999), ("exact", 0.6)])
+def test_a_cap_below_one_row_is_refused(bound, error_probability):
+    """One row alone may already tell too much."""
+    with pytest.raises(ParameterError, match="below one row"):
+        require_achievable(
+            retention=0.9, size=2, relative_error=1.0, error_probability=error_probability, bound=bound
+        )
+
+
+@pytest.mark.parametrize("error_probability", [0.0, 1.0, -0.1])
+def test_an_error_probability_outside_the_open_interval_is_refused(error_probability):
+    """Zero caps nothing and one leaves nothing."""
+    with pytest.raises(ParameterError, match="error_probability"):
+        promise(error_probability=error_probability)
