@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
@@ -21,7 +22,8 @@ class Amplification(Guarantee):
         Anyone who sees the release and the matrices, with any prior, about one perturbed attribute.
     Weaknesses
         The prior is the attacker's belief *given all else the attacker knows*: the group of the person
-        may already make it high. Several perturbed attributes multiply their gammas.
+        may already make it high. Several perturbed attributes multiply their gammas. An attribute
+        listed as unbounded has no gamma: some published category of it rules out some true one.
 
     References
     ----------
@@ -36,6 +38,7 @@ class Amplification(Guarantee):
 
     guarantee: Literal["amplification"] = "amplification"
     gamma_by_attribute: dict[str, Annotated[float, Field(ge=1)]]
+    unbounded: tuple[str, ...] = ()
 
     protected_unit: ClassVar[str] = "the true value of one row's perturbed attribute"
     neighbours: ClassVar[str] = "any two true categories of the attribute"
@@ -44,8 +47,8 @@ class Amplification(Guarantee):
 
     @property
     def gamma(self) -> float:
-        """The largest gamma of an attribute."""
-        return max(self.gamma_by_attribute.values())
+        """The largest gamma of an attribute; infinite when one of them has no bound."""
+        return math.inf if self.unbounded else max(self.gamma_by_attribute.values())
 
     def largest_posterior(self, prior: float) -> float:
         """The largest belief after publication, from a belief before it (rho2 from rho1)."""
@@ -55,6 +58,9 @@ class Amplification(Guarantee):
     def sentence(self) -> str:
         """The promise with its numbers."""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in self.gamma_by_attribute.items())
+        if self.unbounded:
+            listed = f" (by attribute: {parts})" if parts else ""
+            return f"no bound on amplification, because of {', '.join(self.unbounded)}{listed}."
         return (
             f"amplification at most gamma (by attribute: {parts}): "
             f"a prior of 10 % becomes at most {self.largest_posterior(0.1):.1%} from one published value."
@@ -63,6 +69,11 @@ class Amplification(Guarantee):
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
+        if self.unbounded:
+            return (
+                f"Some published values of {' and '.join(self.unbounded)} rule out some true ones, "
+                "so seeing one can make a doubtful fact certain."
+            )
         return (
             "Someone who thought a fact about one published value was 10 % likely cannot become more than "
             f"{self.largest_posterior(0.1):.0%} sure of it by seeing that value."
@@ -70,7 +81,15 @@ class Amplification(Guarantee):
 
 
 def largest_posterior(prior: float, gamma: float) -> float:
-    """Rho2 from rho1: gamma rho1 / (1 - rho1 + gamma rho1)."""
+    """Rho2 from rho1: gamma rho1 / (1 - rho1 + gamma rho1).
+
+    Examples
+    --------
+    >>> largest_posterior(0.5, 3.0)
+    0.75
+    """
+    if math.isinf(gamma):
+        return 1.0
     return gamma * prior / (1 - prior + gamma * prior)
 
 
@@ -91,7 +110,13 @@ def gamma_of_beliefs(prior: float, posterior: float) -> float:
 
 
 def gamma_of_retention(retention: float, size: int) -> float:
-    """Gamma of uniform perturbation: 1 + p m / (1 - p)."""
+    """Gamma of uniform perturbation: 1 + p m / (1 - p).
+
+    Examples
+    --------
+    >>> gamma_of_retention(0.5, 2)
+    3.0
+    """
     return 1 + retention * size / (1 - retention)
 
 

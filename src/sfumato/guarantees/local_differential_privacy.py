@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
+
+LARGEST_EXPONENT = 700.0
+"""Beyond it a float cannot hold the factor; as a promise it is worth nothing long before."""
 
 
 class LocalDifferentialPrivacy(Guarantee):
@@ -23,7 +27,9 @@ class LocalDifferentialPrivacy(Guarantee):
         all other rows.
     Weaknesses
         It covers the perturbed attributes only: the others are published as they are. It does not
-        stop an attacker from learning what is true of a *group*, and so likely of its members.
+        stop an attacker from learning what is true of a *group*, and so likely of its members. An
+        attribute whose matrix makes some published category impossible for some true one has no
+        finite epsilon; it is listed as unbounded, and then the row as a whole has none either.
 
     References
     ----------
@@ -39,6 +45,7 @@ class LocalDifferentialPrivacy(Guarantee):
     guarantee: Literal["local-differential-privacy"] = "local-differential-privacy"
     epsilon_by_attribute: dict[str, Annotated[float, Field(gt=0)]]
     unprotected: tuple[str, ...] = ()
+    unbounded: tuple[str, ...] = ()
 
     protected_unit: ClassVar[str] = "the true values of one row's perturbed attributes"
     neighbours: ClassVar[str] = "any two combinations of true values of one row"
@@ -47,29 +54,54 @@ class LocalDifferentialPrivacy(Guarantee):
 
     @property
     def epsilon(self) -> float:
-        """The total over a row's perturbed attributes."""
-        return sum(self.epsilon_by_attribute.values())
+        """The total over a row's perturbed attributes, never rounded down; infinite when one of them has no bound."""
+        if self.unbounded:
+            return math.inf
+        parts = self.epsilon_by_attribute.values()
+        total = math.fsum(parts)
+        return total if total >= sum(map(Fraction, parts)) else math.nextafter(total, math.inf)
 
     @property
     def sentence(self) -> str:
         """The promise with its numbers."""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in self.epsilon_by_attribute.items())
-        total = f"{self.epsilon:.4g}-local differential privacy for each row"
-        covered = f"{total} (epsilon by attribute: {parts})"
-        if not self.unprotected:
-            return f"{covered}."
-        return f"{covered}; published unperturbed and not covered: {', '.join(self.unprotected)}."
+        by_attribute = f" (epsilon by attribute: {parts})" if parts else ""
+        uncovered = (
+            f"; published unperturbed and not covered: {', '.join(self.unprotected)}"
+            if self.unprotected
+            else ""
+        )
+        if not self.unbounded:
+            return f"{self.epsilon:.4g}-local differential privacy for each row{by_attribute}{uncovered}."
+        return (
+            f"no finite epsilon for each row, because some published categories of {_joined(self.unbounded)} "
+            f"rule out some true ones{by_attribute}{uncovered}."
+        )
 
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
-        factor = math.exp(self.epsilon)
-        names = " and ".join(self.epsilon_by_attribute)
+        covered = tuple(self.epsilon_by_attribute)
+        changed = (
+            f"Each person's {_joined((*covered, *self.unbounded))} was randomly changed before publication."
+        )
+        exception = (
+            f" There is no such limit for {_joined(self.unbounded)}: some published values rule out some true ones."
+            if self.unbounded
+            else ""
+        )
+        if not covered:
+            return changed + exception
+        factor = math.exp(min(sum(self.epsilon_by_attribute.values()), LARGEST_EXPONENT))
         odds = f"{factor:,.1f}" if factor < 1e6 else f"{factor:.1e}"
         return (
-            f"Each person's {names} was randomly changed before publication. Whatever anyone believed about "
-            f"a person's {names}, seeing that person's published row can change the odds by a factor of at most {odds}."
+            f"{changed} Whatever anyone believed about a person's {_joined(covered)}, seeing that person's "
+            f"published row can change the odds by a factor of at most {odds}.{exception}"
         )
+
+
+def _joined(names: tuple[str, ...]) -> str:
+    return " and ".join(names)
 
 
 def epsilon_of_retention(retention: float, size: int) -> float:

@@ -1,1 +1,1 @@
-"""Planning: what a design promises and what it will cost, before anything is published."""
+"""Planning: what a design promises and how accurate its release will be, before anything is published."""

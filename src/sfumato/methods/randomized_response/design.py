@@ -1,0 +1,328 @@
+"""Randomized response: every row's chosen attributes are redrawn by public chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from sfumato.distortion import (
+    DenseDistortion,
+    UniformDistortion,
+    check_sizes,
+    largest_amplification,
+    largest_epsilon,
+)
+from sfumato.engines.protocol import CodedBatch
+from sfumato.errors import ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.amplification import Amplification
+from sfumato.guarantees.local_differential_privacy import (
+    LocalDifferentialPrivacy,
+    retention_of_epsilon,
+)
+from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
+from sfumato.laws.perturbed_rows import PerturbedRows
+from sfumato.methods.base import Design
+from sfumato.methods.randomized_response.accuracy import (
+    error_table,
+    marginal_table,
+    private_error_table,
+    promise_table,
+    risk_tables,
+)
+from sfumato.private_table import PrivateTable
+from sfumato.randomness import NoiseSource, NoiseStream
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.schema import Role, Schema
+from sfumato.tables import ResultTable
+
+Probability = Annotated[float, Field(strict=True, gt=0, lt=1)]
+Epsilon = Annotated[float, Field(strict=True, gt=0)]
+Rows = tuple[tuple[float, ...], ...]
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+
+
+class RandomizedResponse(Design):
+    """Redraw each chosen value from the row of a public matrix.
+
+    The matrix of an attribute comes from a retention (the value is kept with that probability, else
+    replaced by one drawn uniformly), from an epsilon, or is given entry by entry. Any subset of the
+    published attributes can be perturbed: the quasi-identifiers, the sensitive ones, or both.
+
+    Promise
+        Local differential privacy for the perturbed attributes of each row, and bounded amplification
+        of any belief about them. Where a matrix of one's own has no bound, the promise says so.
+    Against whom
+        Anyone with the release, its parameters, and any knowledge of other rows.
+    Weaknesses
+        Attributes that are not perturbed are published as they are. In a large group of people alike,
+        the group's distribution can be reconstructed well, and with it what is likely of a member.
+
+    References
+    ----------
+    Warner (1965); Guo (2010), chapters 2 and 5; Han (2016), section 4.1.
+
+    Examples
+    --------
+    >>> RandomizedResponse(retention=0.5).to_dict()
+    {'method': 'randomized-response', 'retention': 0.5}
+    """
+
+    method: Literal["randomized-response"] = "randomized-response"
+    retention: Probability | dict[str, Probability] | None = Field(
+        default=None,
+        description="probability of keeping a value: one number for every perturbed attribute, or one by attribute",
+    )
+    epsilon: Epsilon | dict[str, Epsilon] | None = Field(
+        default=None,
+        description="local epsilon: one number is the total of a row, split evenly over the perturbed attributes",
+    )
+    matrix: dict[str, Rows] | None = Field(
+        default=None,
+        description="own distortion matrix by attribute: one row for each true category, one entry for each published",
+    )
+    attributes: tuple[str, ...] | None = Field(
+        default=None, description="attributes to perturb; the sensitive ones when not given"
+    )
+    chosen_for: ReconstructionRisk | None = Field(
+        default=None,
+        description="risk bound that the retentions were chosen for by looking at the private rows; set by plan --goal",
+    )
+    chosen_from_private_data: dict[str, str] | None = Field(
+        default=None,
+        description="parameters that were chosen by looking at the private rows, and how; the manifest repeats it",
+    )
+
+    title: ClassVar[str] = "randomized response"
+    summary: ClassVar[str] = (
+        "Every row is published. In each chosen attribute its value is kept with a public probability and "
+        "otherwise replaced by one drawn at random, independently of everything else, so that true counts can "
+        "be estimated without bias and with known error."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "Attributes that are not perturbed are published as they are: a person who is unique on them can be found.",
+        (
+            "The distribution within a large group of people who are alike on the unperturbed attributes can be "
+            "reconstructed well; what is true of nearly all of the group is then known of each member."
+        ),
+        "Publishing the same rows again with fresh noise adds up: the epsilons of all releases count together.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        "Warner, S. L. (1965). Randomized response: a survey technique for eliminating evasive answer bias.",
+        "Guo, L. (2010). Randomization based privacy preserving categorical data analysis. UNC Charlotte.",
+    )
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.retention is None and self.epsilon is None and not self.matrix:
+            raise ValueError(
+                "randomized response needs a retention (between 0 and 1), an epsilon (above 0), or a matrix. "
+                "Try retention=0.5."
+            )
+        if isinstance(self.retention, float) and isinstance(self.epsilon, float):
+            raise ValueError(
+                "retention and epsilon say the same thing twice; give one of them, or one by attribute."
+            )
+        own = [*_keys(self.retention), *_keys(self.matrix)]
+        if isinstance(self.epsilon, float) and own:
+            raise ValueError(
+                f"epsilon={self.epsilon:.4g} is the total of a row, which numbers of its own for {own[0]!r} would "
+                "exceed. Give an epsilon for each of the other attributes instead, such as epsilon.NAME."
+            )
+        if self.attributes is not None and len(set(self.attributes)) != len(self.attributes):
+            raise ValueError("attributes must be different from each other.")
+        for name, rows in (self.matrix or {}).items():
+            _own_matrix(name, rows)
+        return self
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """Half of all values kept."""
+        del schema
+        return cls(retention=0.5)
+
+    def distortions(self, schema: Schema) -> dict[str, UniformDistortion | DenseDistortion]:
+        """The matrix of every perturbed attribute, for a schema."""
+        names = self._perturbed(schema)
+        result: dict[str, UniformDistortion | DenseDistortion] = {}
+        for name in names:
+            if self.matrix is not None and name in self.matrix:
+                self._refuse_two_sources(name)
+                result[name] = _own_matrix(name, self.matrix[name])
+            else:
+                result[name] = self._uniform(name, schema[name].size, len(names))
+        check_sizes(result, {name: schema[name].size for name in names})
+        return result
+
+    def _perturbed(self, schema: Schema) -> tuple[str, ...]:
+        named = [*_keys(self.retention), *_keys(self.epsilon), *_keys(self.matrix)]
+        if self.attributes is None:
+            chosen = list(dict.fromkeys([*(each.name for each in schema.with_role(Role.SENSITIVE)), *named]))
+        else:
+            chosen = list(self.attributes)
+        outside = [name for name in named if name not in chosen]
+        if outside:
+            raise ParameterError(
+                f"{outside[0]!r} has a retention, epsilon or matrix but is not among the attributes to perturb. "
+                "Add it to attributes, or leave its number out.",
+                parameter="attributes",
+            )
+        if not chosen:
+            raise ParameterError(
+                "no attribute is marked sensitive, so there is nothing to perturb. "
+                'Give one role = "sensitive" in the schema, or name some in attributes.',
+                parameter="attributes",
+            )
+        for name in chosen:
+            if schema[name].role is Role.IDENTIFIER:
+                raise ParameterError(
+                    f"{name!r} is an identifier: it is never published, so it cannot be perturbed. "
+                    "Leave it out of attributes, or change its role.",
+                    parameter="attributes",
+                )
+        # In the schema's order, so that the same design gives the same law however it was written.
+        return tuple(name for name in schema.names if name in chosen)
+
+    def _refuse_two_sources(self, name: str) -> None:
+        sources = [self.retention, self.epsilon, self.matrix]
+        if sum(name in _keys(each) for each in sources) > 1:
+            raise ParameterError(
+                f"{name!r} has more than one of retention, epsilon and matrix; give one.", parameter=name
+            )
+
+    def _uniform(self, name: str, size: int, number_perturbed: int) -> UniformDistortion:
+        self._refuse_two_sources(name)
+        if isinstance(self.retention, Mapping) and name in self.retention:
+            return UniformDistortion(retention=self.retention[name], size=size)
+        if isinstance(self.epsilon, Mapping) and name in self.epsilon:
+            return _uniform_with_epsilon(self.epsilon[name], size)
+        if isinstance(self.retention, float):
+            return UniformDistortion(retention=self.retention, size=size)
+        if isinstance(self.epsilon, float):
+            # Rounded down, so that the shares do not add up to more than the total.
+            return _uniform_with_epsilon(math.nextafter(self.epsilon / number_perturbed, 0), size)
+        raise ParameterError(
+            f"no retention, epsilon or matrix is given for {name!r}, which would be perturbed. "
+            f"Set retention.{name}, or name the attributes to perturb without it.",
+            parameter=f"retention.{name}",
+        )
+
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """Local differential privacy and amplification, from the whole numbers that are really drawn."""
+        distortions = self.distortions(schema)
+        gammas = {name: largest_amplification(each) for name, each in distortions.items()}
+        bounded = {name: gamma for name, gamma in gammas.items() if math.isfinite(gamma)}
+        unbounded = tuple(name for name in gammas if name not in bounded)
+        unprotected = tuple(name for name in schema.publishable.names if name not in gammas)
+        return (
+            LocalDifferentialPrivacy(
+                epsilon_by_attribute={name: largest_epsilon(distortions[name]) for name in bounded},
+                unprotected=unprotected,
+                unbounded=unbounded,
+            ),
+            Amplification(gamma_by_attribute=bounded, unbounded=unbounded),
+            *(() if self.chosen_for is None else (self.chosen_for,)),
+        )
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """Rows with their chosen attributes redrawn."""
+        schema = table.schema.publishable
+        distortions = self.distortions(table.schema)
+        guarantees = self.guarantees(table.schema)
+        self._refuse_broken_promise(table, distortions)
+        perturb = {name: _perturbation(each) for name, each in distortions.items()}
+
+        def batches() -> Iterator[CodedBatch]:
+            for number, batch in enumerate(table.scan()):
+                codes = dict(batch.codes)
+                for name, redraw in perturb.items():
+                    # A source for each attribute and a stream for each batch: no bit is used twice.
+                    codes[name] = redraw(noise.named(f"perturb {name}").stream(number), codes[name])
+                yield CodedBatch(codes, batch.number_of_rows)
+
+        unprotected = tuple(name for name in schema.names if name not in distortions)
+        return Publication(
+            tables=(PublishedTable("rows", schema, batches),),
+            law=PerturbedRows(distortions=distortions),
+            guarantees=guarantees,
+            design=self.to_dict(),
+            assumptions=("Every person has one row.", "The private table is published once."),
+            not_protected=tuple(f"{name}: published as it is" for name in unprotected),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+            chosen_from_private_data=self._chosen_from_private_data(),
+        )
+
+    def _chosen_from_private_data(self) -> dict[str, str]:
+        chosen = dict(self.chosen_from_private_data or {})
+        if self.chosen_for is not None:
+            chosen.setdefault(
+                "retention", f"the most accurate on the private rows with {self.chosen_for.sentence}"
+            )
+        return chosen
+
+    def _refuse_broken_promise(
+        self, table: PrivateTable, distortions: Mapping[str, UniformDistortion | DenseDistortion]
+    ) -> None:
+        """Retentions chosen on one table need not keep the bound on another."""
+        promise = self.chosen_for
+        if promise is None:
+            return
+        matrices = [distortions[name].on_axis if name in distortions else None for name in promise.names]
+        if promise.relative_risk(table.count_by(promise.names), matrices) > 1 + 1e-9:
+            raise ParameterError(
+                f"these retentions do not keep the {promise.sentence.split(' for ')[0]} on this table. "
+                "Choose them anew for it (plan --goal), or leave chosen_for out.",
+                parameter="chosen_for",
+            )
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """The promise by attribute, errors of counts and marginals to expect; with the table, risks too."""
+        distortions = self.distortions(schema)
+        tables = [promise_table(distortions), error_table(distortions, schema, rows)]
+        if len(distortions) > 1:
+            tables.append(marginal_table(distortions, schema, rows))
+        if table is not None:
+            law = PerturbedRows(distortions=distortions)
+            tables += [private_error_table(law, table, name) for name in distortions]
+            tables += risk_tables(distortions, table)
+        return tuple(tables)
+
+
+def _keys(value: object) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, Mapping) else ()
+
+
+def _own_matrix(name: str, rows: Rows) -> DenseDistortion:
+    """A matrix of the user's; what is wrong with it is said with the attribute's name."""
+    try:
+        return DenseDistortion(rows=rows)
+    except ParameterError as error:
+        raise ParameterError(f"matrix of attribute {name!r}: {error}", parameter="matrix") from None
+
+
+def _uniform_with_epsilon(epsilon: float, size: int) -> UniformDistortion:
+    """The largest retention whose draws really keep the epsilon, its promise rounded up included."""
+    # The largest float below 1 stands for every epsilon beyond what 64-bit words can tell apart.
+    retention = min(retention_of_epsilon(epsilon, size), math.nextafter(1, 0))
+    step = 2.0**-52
+    while largest_epsilon(distortion := UniformDistortion(retention=retention, size=size)) > epsilon:
+        retention *= 1 - step
+        step *= 2
+    return distortion
+
+
+def _perturbation(
+    distortion: UniformDistortion | DenseDistortion,
+) -> Callable[[NoiseStream, Codes], Codes]:
+    """Give the function that redraws an attribute's codes, from exact whole-number probabilities."""
+    if isinstance(distortion, UniformDistortion):
+        kernel = distortion.drawn
+        return lambda stream, codes: stream.perturb_uniformly(codes, kernel)
+    sampler = distortion.drawn
+    return lambda stream, codes: stream.categories(sampler, codes).astype(codes.dtype, copy=False)

@@ -1,0 +1,160 @@
+"""Amplification, local differential privacy, belief bounds and growth, jeopardy and MASK."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.distortion import UniformDistortion, asymmetric_binary, warner
+from sfumato.errors import ParameterError
+from sfumato.guarantees.amplification import (
+    Amplification,
+    gamma_of_beliefs,
+    gamma_of_retention,
+    largest_posterior,
+    retention_of_gamma,
+)
+from sfumato.guarantees.belief_bound import BeliefBound
+from sfumato.guarantees.belief_growth import BeliefGrowth, largest_growth
+from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.mask_privacy import bit_recovery, mask_privacy
+from sfumato.guarantees.warner_jeopardy import jeopardy, membership_belief
+
+
+def test_warner_posterior_and_jeopardy_are_those_of_the_thesis():
+    """At pi = .3, p = .8: P(A|yes) = .63158, g = 4."""
+    assert round(membership_belief(warner(0.8), 0.3, answer=0, group=0), 5) == 0.63158
+    assert math.isclose(jeopardy(warner(0.8), answer=0, group=0), 4)
+    assert math.isclose(jeopardy(warner(0.8), answer=1, group=0), 1 / 4)
+
+
+def test_an_answer_that_others_never_give_is_full_jeopardy():
+    """The second category is never published as the first."""
+    certain = asymmetric_binary(0.7, 1.0)
+    assert jeopardy(certain, answer=0, group=0) == math.inf
+    assert membership_belief(certain, 0.2, answer=0, group=0) == 1.0
+
+
+@pytest.mark.parametrize("call", [lambda d: jeopardy(d, 0, 0), lambda d: membership_belief(d, 0.5, 0, 0)])
+def test_jeopardy_is_refused_for_more_than_two_categories(call):
+    """Amplification is its extension."""
+    with pytest.raises(ParameterError, match="two categories, got 3"):
+        call(UniformDistortion(retention=0.5, size=3))
+
+
+def test_a_prior_outside_zero_and_one_is_refused():
+    """It is a share."""
+    with pytest.raises(ParameterError, match="prior"):
+        membership_belief(warner(0.8), 1.2, answer=0, group=0)
+
+
+def test_mask_recovery_is_that_of_the_thesis():
+    """At p = .9, s = .01: R1 .07511, R0 .99066; at p near .5, R1 is s."""
+    absent, present = bit_recovery(warner(0.9), 0.01)
+    assert (round(absent, 5), round(present, 5)) == (0.99066, 0.07511)
+    assert math.isclose(bit_recovery(warner(0.5 + 1e-5), 0.01)[1], 0.01, rel_tol=1e-4)
+
+
+def test_mask_privacy_weighs_the_two_recoveries():
+    """100 (1 - a R1 - (1 - a) R0), by hand from the above."""
+    assert round(mask_privacy(warner(0.9), 0.01, weight_of_ones=0.5), 2) == round(
+        100 * (1 - 0.5 * 0.07511 - 0.5 * 0.99066), 2
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: bit_recovery(warner(0.9), 0.0),
+        lambda: bit_recovery(UniformDistortion(retention=0.5, size=3), 0.5),
+        lambda: mask_privacy(warner(0.9), 0.5, weight_of_ones=2),
+    ],
+)
+def test_mask_refuses_what_it_is_not_about(call):
+    """Two categories, a share and a weight."""
+    with pytest.raises(ParameterError):
+        call()
+
+
+def test_a_belief_bound_is_kept_exactly_up_to_its_gamma():
+    """From .1 to .5 is gamma 9; a posterior at that gamma is .5."""
+    promise = BeliefBound(prior=0.1, posterior=0.5)
+    assert math.isclose(promise.largest_gamma, 9)
+    assert math.isclose(largest_posterior(0.1, promise.largest_gamma), 0.5)
+    assert promise.is_implied_by(gamma=9.0)
+    assert not promise.is_implied_by(gamma=9.001)
+    assert "0.1" in promise.sentence
+    assert "10%" in promise.plain_words
+
+
+@pytest.mark.parametrize(("prior", "posterior"), [(0.5, 0.5), (0.6, 0.5), (0.0, 0.5), (0.1, 1.0)])
+def test_beliefs_out_of_order_are_refused(prior, posterior):
+    """0 < prior < posterior < 1."""
+    with pytest.raises(ParameterError):
+        BeliefBound(prior=prior, posterior=posterior)
+    with pytest.raises(ParameterError):
+        gamma_of_beliefs(prior, posterior)
+
+
+@pytest.mark.parametrize("gamma", [1.5, 4.0, 9.0, 100.0])
+def test_largest_growth_is_the_largest_on_a_grid_of_priors(gamma):
+    """Brute force over a thousand priors."""
+    priors = np.linspace(0.001, 0.999, 999)
+    growth = gamma * priors / (1 - priors + gamma * priors) - priors
+    assert math.isclose(largest_growth(gamma), growth.max(), abs_tol=1e-5)
+    promise = BeliefGrowth.from_amplification(gamma)
+    assert promise.growth == largest_growth(gamma)
+    assert "Delta-growth" in promise.sentence
+    assert "percentage points" in promise.plain_words
+
+
+def test_no_bound_on_amplification_is_no_bound_on_growth():
+    """An infinite gamma can take any belief to certainty."""
+    assert largest_growth(math.inf) == 1.0
+    assert largest_posterior(0.001, math.inf) == 1.0
+
+
+def test_retention_and_gamma_are_inverse_to_each_other():
+    """For several sizes."""
+    for size in (2, 7, 50):
+        assert math.isclose(gamma_of_retention(retention_of_gamma(9.0, size), size), 9.0)
+
+
+def test_an_attribute_without_bound_takes_the_bound_of_the_row():
+    """Others keep theirs, and the sentences say both."""
+    promise = LocalDifferentialPrivacy(
+        epsilon_by_attribute={"job": 1.0}, unbounded=("sex",), unprotected=("age",)
+    )
+    assert promise.epsilon == math.inf
+    assert promise.sentence == (
+        "no finite epsilon for each row, because some published categories of sex rule out some true ones "
+        "(epsilon by attribute: job 1); published unperturbed and not covered: age."
+    )
+    assert "odds by a factor of at most 2.7" in promise.plain_words
+
+
+def test_nothing_but_unbounded_attributes_is_said_plainly():
+    """No number is made up."""
+    promise = LocalDifferentialPrivacy(epsilon_by_attribute={}, unbounded=("sex",))
+    assert "rule out" in promise.plain_words
+    assert "epsilon by attribute" not in promise.sentence
+    amplification = Amplification(gamma_by_attribute={}, unbounded=("sex",))
+    assert amplification.gamma == math.inf
+    assert amplification.sentence == "no bound on amplification, because of sex."
+    assert "certain" in amplification.plain_words
+
+
+def test_an_enormous_epsilon_is_still_written():
+    """A factor beyond a float's range is cut, not an error."""
+    assert "e+" in LocalDifferentialPrivacy(epsilon_by_attribute={"job": 2000.0}).plain_words
+
+
+def test_a_total_epsilon_is_never_rounded_down():
+    """0.7, 0.1 and 0.1 as floats add up to more than the float that their sum is rounded to."""
+    parts = {"a": 0.7, "b": 0.1, "c": 0.1}
+    promise = LocalDifferentialPrivacy(epsilon_by_attribute=parts)
+    assert promise.epsilon >= sum(map(Fraction, parts.values()))
+    assert promise.epsilon == pytest.approx(0.9, abs=1e-15)
