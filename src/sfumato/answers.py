@@ -30,6 +30,36 @@ def show(value: float, standard_error: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def show_bounds(bounds: tuple[float, float] | None) -> str:
+    """A line that states what is certain, or nothing where nothing is.
+
+    Examples
+    --------
+    >>> show_bounds((3.0, math.inf)).strip()
+    'Certainly at least 3; no upper bound'
+    """
+    if bounds is None:
+        return ""
+    low, high = bounds
+    if math.isinf(high):
+        return f"Certainly at least {show(low, 0)}; no upper bound\n"
+    return f"Certainly between {show(low, 0)} and {show(high, 0)}\n"
+
+
+def bounds_to_dict(bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """Certain bounds as plain data; None stands for no upper bound.
+
+    Examples
+    --------
+    >>> bounds_to_dict((3.0, math.inf))
+    {'certain_low': 3.0, 'certain_high': None}
+    """
+    if bounds is None:
+        return {}
+    low, high = bounds
+    return {"certain_low": low, "certain_high": None if math.isinf(high) else high}
+
+
 @dataclass(frozen=True)
 class Answer:
     """One estimated number.
@@ -46,6 +76,12 @@ class Answer:
         Public names of the release's method and law.
     target
         ``"table"`` or ``"population"``.
+    estimator
+        ``"unbiased"``, or the name of another estimator and what it gives up.
+    bounds
+        Two numbers between which the true one lies for certain, where the release says so.
+    note
+        What the law has to say about this answer, such as whether it is dependable; often empty.
 
     Examples
     --------
@@ -62,6 +98,9 @@ class Answer:
     method: str
     law: str
     target: str
+    estimator: str = "unbiased"
+    bounds: tuple[float, float] | None = None
+    note: str = ""
 
     @classmethod
     def of(
@@ -72,6 +111,9 @@ class Answer:
         method: str,
         law: str,
         target: str,
+        *,
+        estimator: str = "unbiased",
+        note: str = "",
     ) -> Answer:
         """The only number of some estimates, as an answer."""
         low, high = estimates.intervals(confidence_level)
@@ -85,7 +127,18 @@ class Answer:
             method,
             law,
             target,
+            estimator,
+            None
+            if estimates.bounds is None
+            else (float(estimates.bounds[0][0]), float(estimates.bounds[1][0])),
+            note,
         )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the number was published as it is, so that nothing had to be estimated."""
+        is_certain = self.bounds is None or self.bounds[0] == self.bounds[1]
+        return self.standard_error == 0 and self.target == "table" and is_certain
 
     def __repr__(self) -> str:
         error = self.standard_error
@@ -104,11 +157,19 @@ class Answer:
         about = (
             "the published table's own rows" if self.target == "table" else "the population behind the table"
         )
+        if self.is_exact:
+            return (
+                f"{self.question or 'all rows'}\n"
+                f"Exactly {show(self.estimate, 0)}: published as it is, no error\n"
+                f"(about {about}; {self.method}, law {self.law})"
+            )
         return (
             f"{self.question or 'all rows'}\n"
             f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}, "
             f"{100 * self.confidence_level:.4g} % interval {show(self.low, error)} to {show(self.high, error)}\n"
-            f"(about {about}; unbiased; {self.method}, law {self.law})"
+            f"{show_bounds(self.bounds)}"
+            f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
+            + (f"\nNote: {self.note}" if self.note else "")
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,6 +184,10 @@ class Answer:
             "method": self.method,
             "law": self.law,
             "target": self.target,
+            "estimator": self.estimator,
+            "exact": self.is_exact,
+            **bounds_to_dict(self.bounds),
+            **({"note": self.note} if self.note else {}),
         }
 
 
@@ -151,6 +216,7 @@ class AnswerTable:
     law: str
     target: str
     is_consistent: bool = False
+    estimator: str = "unbiased"
 
     @property
     def values(self) -> Floats:
@@ -191,12 +257,33 @@ class AnswerTable:
                 float(high[index]),
             )
 
+    def column_names(self) -> tuple[str, ...]:
+        """Names for a flat table: the attributes, then estimate, std_error, low, high; never one name twice."""
+        names = [each.name for each in self.attributes]
+        for name in ("estimate", "std_error", "low", "high"):
+            while name in names:
+                # An attribute may well be called "low".
+                name += "_"  # noqa: PLW2901
+            names.append(name)
+        return tuple(names)
+
+    def bounds(self) -> list[tuple[float, float] | None]:
+        """Certain bounds of every cell, in the order of :meth:`cells`; None where the release states none."""
+        if self.estimates.bounds is None:
+            return [None] * self.estimates.values.size
+        return list(zip(*(each.tolist() for each in self.estimates.bounds), strict=True))
+
     def summary(self) -> str:
         """A table for people, with what must be known to read it."""
-        header = [*(each.name for each in self.attributes), "Estimate", "Std. error", "Low", "High"]
+        certain = () if self.estimates.bounds is None else ("At least", "At most")
+        header = [*(each.name for each in self.attributes), "Estimate", "Std. error", "Low", "High", *certain]
         body = [
-            [*labels, show(value, error), show(error, error), show(low, error), show(high, error)]
-            for labels, value, error, low, high in self.cells()
+            [
+                *labels,
+                *(show(number, error) for number in (value, error, low, high)),
+                *(("no bound" if math.isinf(each) else show(each, 0)) for each in bounds or ()),
+            ]
+            for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
         ]
         widths = [max(len(row[column]) for row in [header, *body]) for column in range(len(header))]
         text_columns = len(self.attributes)
@@ -211,6 +298,8 @@ class AnswerTable:
             "consistent: not negative and adding up, therefore biased"
             if self.is_consistent
             else "unbiased, so small counts can come out negative"
+            if self.estimator == "unbiased"
+            else self.estimator
         )
         title = f"Estimated counts, {100 * self.confidence_level:.4g} % intervals ({kind})"
         return "\n".join([title, *lines])
@@ -225,6 +314,7 @@ class AnswerTable:
             "method": self.method,
             "law": self.law,
             "target": self.target,
+            "estimator": "consistent" if self.is_consistent else self.estimator,
             "rows": [
                 {
                     "values": dict(zip(names, labels, strict=True)),
@@ -232,22 +322,19 @@ class AnswerTable:
                     "std_error": error,
                     "low": low,
                     "high": high,
+                    **bounds_to_dict(bounds),
                 }
-                for labels, value, error, low, high in self.cells()
+                for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
             ],
         }
 
     def to_arrow(self) -> Any:
-        """A pyarrow table with a column for each attribute and Estimate, Std. error, Low, High."""
+        """A pyarrow table with the columns of :meth:`column_names`."""
         import pyarrow as pa
 
-        cells = list(self.cells())
-        columns: dict[str, Any] = {
-            each.name: [labels[axis] for labels, *_ in cells] for axis, each in enumerate(self.attributes)
-        }
-        for place, name in enumerate(("estimate", "std_error", "low", "high"), start=1):
-            columns[name] = [cell[place] for cell in cells]
-        return pa.table(columns)
+        rows = [(*labels, *numbers) for labels, *numbers in self.cells()]
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.column_names())
+        return pa.table(dict(zip(self.column_names(), map(list, columns), strict=True)))
 
     def figure(self) -> dict[str, Any]:
         """A Vega-Lite chart of the cells with their intervals, as plain data."""

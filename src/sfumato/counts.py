@@ -102,6 +102,66 @@ class CountTable:
         return CountTable(attributes, np.moveaxis(result, 0, axis))
 
 
+@dataclass(frozen=True, eq=False)
+class OccupiedCounts:
+    """Counts of the combinations that occur, where the full product would be far too large.
+
+    Parameters
+    ----------
+    attributes
+        What the combinations are over.
+    codes
+        For each attribute, ``(number of combinations,)``.
+    counts
+        ``(number of combinations,)``, none of them zero; in no particular order.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Attribute, Role
+    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+    >>> OccupiedCounts((job,), (np.array([2, 0]),), np.array([5, 1]))
+    OccupiedCounts(job: 2 combinations)
+    """
+
+    attributes: tuple[Attribute, ...]
+    codes: tuple[npt.NDArray[Any], ...]
+    counts: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if any(each.shape != self.counts.shape for each in self.codes) or self.counts.ndim != 1:
+            raise ValueError("codes and counts must be vectors of one length.")
+
+    def __repr__(self) -> str:
+        names = ", ".join(each.name for each in self.attributes)
+        return f"OccupiedCounts({names}: {self.counts.size} combinations)"
+
+    def codes_of(self, name: str) -> npt.NDArray[Any]:
+        """Code of one attribute in every combination."""
+        names = [each.name for each in self.attributes]
+        if name not in names:
+            raise QueryError(f"the counts have no attribute {name!r}; {nearest(name, names)}")
+        return self.codes[names.index(name)]
+
+    def numbered(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Number of each combination's part over some attributes: equal parts have equal numbers, from 0 on.
+
+        Examples
+        --------
+        >>> from sfumato.schema import Attribute, Role
+        >>> sex = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
+        >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+        >>> some = OccupiedCounts((sex, job), (np.array([1, 1, 0]), np.array([2, 0, 0])), np.array([5, 1, 7]))
+        >>> some.numbered(["sex"]).tolist()
+        [1, 1, 0]
+        """
+        numbers = np.zeros(self.counts.size, dtype=np.int64)
+        for name in names:
+            # Numbered anew for each attribute: the product of all their sizes may not fit 64 bits.
+            keys = numbers * (int(self.codes_of(name).max(initial=0)) + 1) + self.codes_of(name)
+            numbers = np.unique(keys, return_inverse=True)[1]
+        return numbers
+
+
 def empty_counts(attributes: Sequence[Attribute]) -> npt.NDArray[np.int64]:
     """Zero counts over the product, refused when they would not fit in memory."""
     cells = math.prod(each.size for each in attributes)

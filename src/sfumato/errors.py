@@ -7,6 +7,7 @@
     ├── DataError (ValueError)            private rows do not fit their schema: column, reason, number of rows
     │   └── SourceError                   a file, table or stream cannot be read as what it claims to be
     ├── ParameterError (ValueError)       a parameter is outside what is allowed
+    │   └── GoalUnattainableError         no parameters keep the goal; says the nearest goal that they could
     ├── QueryError (ValueError)           a query is malformed, or names what does not exist
     ├── ReleaseError                      a release folder cannot be written or trusted
     │   ├── ReleaseExistsError            the output folder is already there
@@ -69,6 +70,23 @@ class ParameterError(SfumatoError, ValueError):
     def __init__(self, message: str, *, parameter: str | None = None) -> None:
         self.parameter = parameter
         super().__init__(message)
+
+
+class GoalUnattainableError(ParameterError):
+    """No parameters keep the goal.
+
+    Attributes
+    ----------
+    attainable
+        The lowest level that could be asked for instead.
+    group_sizes
+        Of the groups that block it: size to the number of groups. Private, like everything counted.
+    """
+
+    def __init__(self, message: str, *, attainable: float, group_sizes: dict[int, int]) -> None:
+        self.attainable = attainable
+        self.group_sizes = group_sizes
+        super().__init__(message, parameter="goal")
 
 
 class QueryError(SfumatoError, ValueError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,16 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 
 Floats = npt.NDArray[np.float64]
+
+Feasibility = Literal["projection", "clip", "em"]
+"""How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut
+and the rest scaled to the same sum (``clip``), or the most likely ones by expectation-maximization (``em``)."""
+
+ROUNDING = 1e-12
+"""Share of the terms of a sum that the last digits of its floats can add up to."""
+
+LARGEST_NUMBER_OF_STEPS = 10_000
+"""Steps after which expectation-maximization stops, converged or not."""
 
 
 def normal_quantile(confidence_level: float) -> float:
@@ -42,7 +53,11 @@ class Estimates:
     variances
         ``(n,)``, never negative.
     covariance
-        ``(n, n)``, or None where the table is too large for it; its diagonal is ``variances``.
+        ``(n, n)``, or None where the table is too large for it; its diagonal is ``variances``, save where
+        the unbiased variance came out below what is possible.
+    bounds
+        Two vectors ``(n,)`` between which the true numbers lie for certain, where the release says so;
+        the upper one may be infinite. Intervals are cut at them.
 
     Examples
     --------
@@ -55,12 +70,15 @@ class Estimates:
     values: Floats
     variances: Floats
     covariance: Floats | None = None
+    bounds: tuple[Floats, Floats] | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.variances.shape or self.values.ndim != 1:
             raise ValueError("values and variances must be vectors of one length.")
         if self.covariance is not None and self.covariance.shape != 2 * self.values.shape:
             raise ValueError("the covariance must be square and fit the values.")
+        if self.bounds is not None and any(each.shape != self.values.shape for each in self.bounds):
+            raise ValueError("bounds must be vectors of the values' length.")
 
     @classmethod
     def with_covariance(cls, values: Floats, covariance: Floats) -> Estimates:
@@ -75,10 +93,16 @@ class Estimates:
     def intervals(self, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of normal intervals, each ``(n,)``."""
         half = normal_quantile(confidence_level) * self.standard_errors
-        return self.values - half, self.values + half
+        low, high = self.values - half, self.values + half
+        return (
+            (low, high) if self.bounds is None else (np.clip(low, *self.bounds), np.clip(high, *self.bounds))
+        )
 
     def linear(self, weights: npt.NDArray[Any]) -> Estimates:
         """Estimates of ``weights @ values``; needs the whole covariance.
+
+        An unbiased covariance need not be positive semidefinite. Where it gives a combination a negative
+        variance, the largest that the standard errors allow is taken: zero would claim certainty.
 
         Parameters
         ----------
@@ -86,28 +110,52 @@ class Estimates:
             ``(k, n)``.
         """
         covariance = self._whole_covariance()
-        return Estimates.with_covariance(weights @ self.values, weights @ covariance @ weights.T)
+        combined = weights @ covariance @ weights.T
+        sizes = np.abs(weights)
+        rounding = ROUNDING * np.einsum("ki,ij,kj->k", sizes, np.abs(covariance), sizes)
+        variances = np.diagonal(combined)
+        # |correlation| <= 1: no combination varies more than its terms' standard errors added up.
+        largest = (sizes @ self.standard_errors) ** 2
+        variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
+        return Estimates(weights @ self.values, variances, combined)
 
     def ratio(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Estimates:
         """Ratio of two linear combinations, by the delta method.
-
-        Notes
-        -----
-        With r = a/b, var r is approximately (var a - 2 r cov(a, b) + r^2 var b) / b^2: good when b is
-        many standard errors from zero, misleading when it is not.
 
         Parameters
         ----------
         numerator, denominator
             Weights, each ``(n,)``.
         """
-        pair = self.linear(np.array([numerator, denominator]))
-        top, bottom = pair.values
-        if bottom == 0:
-            raise ParameterError("the denominator of the ratio is estimated as 0. Choose a larger group.")
-        gradient = np.array([[1 / bottom, -top / bottom**2]])
-        assert pair.covariance is not None
-        return Estimates.with_covariance(np.array([top / bottom]), gradient @ pair.covariance @ gradient.T)
+        return self.ratios([numerator], [denominator])
+
+    def ratios(self, numerators: Sequence[npt.ArrayLike], denominators: Sequence[npt.ArrayLike]) -> Estimates:
+        """Ratios of linear combinations with the covariance between them, by the delta method.
+
+        Notes
+        -----
+        The change of r = a/b is (da - r db) / b to first order: good when b is many standard errors from
+        zero, misleading when it is not.
+
+        Parameters
+        ----------
+        numerators, denominators
+            Weights, each ``(k, n)``.
+
+        Examples
+        --------
+        >>> counts = Estimates.with_covariance(np.array([30.0, 60.0]), np.diag([4.0, 9.0]))
+        >>> counts.ratios([[1, 0]], [[0, 1]]).values.tolist()
+        [0.5]
+        """
+        top = np.array(numerators, dtype=np.float64)
+        bottom = np.array(denominators, dtype=np.float64)
+        below = bottom @ self.values
+        if not below.all():
+            raise ParameterError("the denominator of a ratio is estimated as 0. Choose a larger group.")
+        shares = (top @ self.values) / below
+        change = self.linear((top - shares[:, None] * bottom) / below[:, None])
+        return Estimates(shares, change.variances, change.covariance)
 
     def _whole_covariance(self) -> Floats:
         if self.covariance is None:
@@ -151,3 +199,84 @@ def project_to_simplex(values: Floats, totals: Floats) -> Floats:
     last = np.maximum(np.sum(descending * ranks > excess, axis=1), 1)
     threshold = excess[np.arange(len(values)), last - 1] / last
     return np.asarray(np.clip(values - threshold[:, None], 0, None))
+
+
+def clip_to_totals(values: Floats, totals: Floats) -> Floats:
+    """Negative entries cut at zero, the others of their row scaled to a given sum.
+
+    Parameters
+    ----------
+    values
+        ``(groups, n)``.
+    totals
+        ``(groups,)``, not negative. Where no entry is positive, the total is spread evenly.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(groups, n)``.
+
+    Examples
+    --------
+    >>> clip_to_totals(np.array([[12.0, -2.0, 4.0]]), np.array([8.0])).tolist()
+    [[6.0, 0.0, 2.0]]
+    """
+    positive = np.clip(values, 0, None)
+    sums = positive.sum(axis=1)
+    positive[sums == 0] = 1
+    return np.asarray(positive * (totals / positive.sum(axis=1))[:, None])
+
+
+def most_likely(
+    published: Floats,
+    expect: Callable[[Floats], Floats],
+    pull_back: Callable[[Floats], Floats],
+    start: Floats,
+    *,
+    tolerance: float = 1e-7,
+) -> Floats:
+    """True counts under which the published ones are most likely, by expectation-maximization.
+
+    Where the unbiased estimates are all positive they are the most likely ones too; where some are
+    negative, these are not. Every step keeps the total and raises the likelihood.
+
+    Parameters
+    ----------
+    published
+        Published counts, of any shape.
+    expect
+        Gives the published counts to expect of true ones: multiplies by the distortion.
+    pull_back
+        Multiplies by the transposed distortion.
+    start
+        True counts to start from: positive where the result may be, with the published total.
+    tolerance
+        Stops when a step moves less than this share of the total.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of ``start``.
+
+    References
+    ----------
+    Guo (2010), section 2.2; the step is ``x <- x * P'(y / P x)``.
+
+    Examples
+    --------
+    >>> matrix = np.array([[0.9, 0.1], [0.1, 0.9]])
+    >>> most_likely(np.array([100.0, 0.0]), lambda x: x @ matrix, lambda y: y @ matrix.T, np.array([50.0, 50.0])).round(2)
+    array([100.,   0.])
+    """
+    current = start
+    total = float(published.sum())
+    for _ in range(LARGEST_NUMBER_OF_STEPS):
+        expected = expect(current)
+        # Where nothing is expected nothing was published, and the ratio does not matter.
+        ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
+        following = current * pull_back(ratio)
+        moved = float(np.abs(following - current).sum())
+        current = following
+        if moved <= tolerance * total:
+            break
+    return current

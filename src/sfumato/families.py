@@ -49,7 +49,8 @@ class Family(Generic[Member]):
                 if (
                     isinstance(value, type)
                     and issubclass(value, self.base)
-                    and value.__module__ == module.__name__
+                    # A member may be a folder: its class is then defined in a module inside it.
+                    and f"{value.__module__}.".startswith(f"{module.__name__}.")
                     and self.tag in value.model_fields
                 ):
                     found[str(value.model_fields[self.tag].default)] = value
@@ -98,7 +99,7 @@ class Family(Generic[Member]):
             guessed: a wrong reading would give wrong numbers with confident error bars.
         """
         name = stored.get(self.tag)
-        if name not in self.members:
+        if not isinstance(name, str) or name not in self.members:
             raise ReleaseUnsupportedError(
                 f"the release uses the {self.tag} {name!r}, which this version of sfumato does not know. "
                 "Install a newer version."

@@ -44,6 +44,8 @@ def explain(error: ValidationError) -> list[str]:
         by_place.setdefault(_place(each["loc"]), []).append(dict(each))
     sentences: list[str] = []
     for place, details in by_place.items():
+        if any(other.startswith(f"{place}.") for other in by_place) and place:
+            continue
         # Where a field may be a number or a table, pydantic complains about both; only the complaint
         # about the kind that was given helps.
         telling = [each for each in details if not each["type"].endswith("_type")] or details[:1]
@@ -68,7 +70,8 @@ def _explain_one(where: str, detail: dict[str, Any]) -> str:
         return f"{where} is not a known name here."
     if detail["type"] == "missing":
         return f"{where} is required."
-    requirement = message.replace("Input should", "should", 1)
+    # "Input should be ...", "String should have ...": the field's own name stands there instead.
+    requirement = re.sub(r"^\w+ should", "should", message)
     given = repr(detail.get("input"))
     shown = f", got {given}" if len(given) <= 60 else ""
     return f"{where} {requirement}{shown}."

@@ -7,12 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sfumato.counts import CountTable
+from sfumato.counts import CountTable, OccupiedCounts
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.opening import open_source
-from sfumato.engines.protocol import CodedBatch, Engine
+from sfumato.engines.protocol import CodedBatch, Engine, UnitRows
 from sfumato.engines.sources import Source
-from sfumato.errors import DataError
+from sfumato.errors import DataError, SchemaError
 from sfumato.schema import Schema
 from sfumato.selection import Selection
 
@@ -61,6 +61,33 @@ class PrivateTable:
         """True counts over some attributes. Private: nothing of it may be published as it is."""
         conditions = [(self.schema[name], codes) for name, codes in (where or Selection()).conditions]
         return self.engine.count_by(self.source, self.schema.select(names), conditions)
+
+    def count_occupied(self, names: Sequence[str]) -> OccupiedCounts:
+        """True counts of the combinations that occur. Private."""
+        return self.engine.count_occupied(self.source, self.schema.select(names))
+
+    def rows_of_units(self) -> UnitRows:
+        """Rows of unit-item-value data, gathered by unit. Private.
+
+        Raises
+        ------
+        SchemaError
+            When the schema does not say which columns are unit, item and value.
+        DataError
+            When a row lacks its unit or item.
+        """
+        long = self.schema.long
+        if long is None:
+            raise SchemaError("the schema has no [long] table, which says the unit, item and value. Add one.")
+        return self.engine.rows_of_units(self.source, self.schema[long.unit], self.schema.select(long.names))
+
+    def group_sizes(self, names: Sequence[str]) -> dict[int, int]:
+        """How many groups of rows equal on some attributes there are of each size. Private."""
+        return self.engine.group_sizes(self.source, self.schema.select(names))
+
+    def group_diversity(self, names: Sequence[str], sensitive: str) -> dict[tuple[int, int], int]:
+        """How many groups there are of each size and number of different sensitive categories. Private."""
+        return self.engine.group_diversity(self.source, self.schema.select(names), self.schema[sensitive])
 
 
 def read_table(

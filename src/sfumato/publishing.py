@@ -72,7 +72,12 @@ def publish(
         raise ReleaseExistsError(
             f"{str(folder)!r} is already there. Releases are never overwritten; choose another name."
         )
-    _ = table.number_of_rows
+    if table.schema.long is not None and not design.reads_units:
+        raise ParameterError(
+            f"method {design.to_dict()['method']!r} protects single rows, and in unit-item-value data a person has many. "
+            "Publish them by columnized-counts, or pivot to one row for each unit and take [long] out of the schema.",
+            parameter="method",
+        )
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     publication = design.publish(table, noise)
     learned = {f"categories of {name}": LEARNED for name in table.schema.publishable.learned}

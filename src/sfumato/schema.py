@@ -8,8 +8,8 @@ the schema does not list is an error, never a new category.
 from __future__ import annotations
 
 import itertools
-import json
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import QueryError, SchemaError, nearest
 from sfumato.frozen import Frozen, explain
+from sfumato.toml_text import number_text, toml_key, toml_value
 
 MISSING_LABEL = "(missing)"
 """The published label of the category that stands for a missing value."""
@@ -95,7 +96,7 @@ class Attribute(Frozen):
             if any(low >= high for low, high in itertools.pairwise(self.bins)):
                 yield f"attribute {name}: bins must increase."
         elif self.categories is not None:
-            repeated = sorted({c for c in self.categories if self.categories.count(c) > 1})
+            repeated = sorted(each for each, number in Counter(self.categories).items() if number > 1)
             if repeated:
                 yield f"attribute {name}: category {repeated[0]!r} is listed more than once."
             if MISSING_LABEL in self.categories:
@@ -116,7 +117,9 @@ class Attribute(Frozen):
     def labels(self) -> tuple[str, ...]:
         """The published text of every category, in code order; a missing category comes last."""
         if self.bins is not None:
-            stated = tuple(f"[{_number(low)},{_number(high)})" for low, high in itertools.pairwise(self.bins))
+            stated = tuple(
+                f"[{number_text(low)},{number_text(high)})" for low, high in itertools.pairwise(self.bins)
+            )
         else:
             stated = self.categories or ()
         return (*stated, MISSING_LABEL) if self.missing == "category" else stated
@@ -153,8 +156,40 @@ class Attribute(Frozen):
         return np.min_scalar_type(self.size - 1)
 
 
+class LongForm(Frozen):
+    """Which columns of unit-item-value data are what: ratings, baskets, visits.
+
+    Such data have one row for each item of each unit, and a unit, not a row, is what a promise is about.
+
+    Parameters
+    ----------
+    unit
+        Identifier of whose rows they are; never published.
+    item
+        What the unit has.
+    value
+        What the unit says of the item; not given for baskets, where having the item says it all.
+
+    Examples
+    --------
+    >>> LongForm(unit="user", item="movie", value="rating").names
+    ('movie', 'rating')
+    """
+
+    refusal: ClassVar[type[SchemaError]] = SchemaError
+
+    unit: Annotated[str, Field(min_length=1)]
+    item: Annotated[str, Field(min_length=1)]
+    value: Annotated[str, Field(min_length=1)] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that can be published."""
+        return (self.item,) if self.value is None else (self.item, self.value)
+
+
 class Schema(Frozen):
-    """The attributes of a table, in order.
+    """The attributes of a table, in order; with ``long``, of unit-item-value data.
 
     Examples
     --------
@@ -175,6 +210,7 @@ class Schema(Frozen):
     refusal: ClassVar[type[SchemaError]] = SchemaError
 
     attributes: Annotated[tuple[Attribute, ...], Field(min_length=1)]
+    long: LongForm | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -184,7 +220,27 @@ class Schema(Frozen):
             raise ValueError(f"attribute {repeated[0]!r} is declared more than once.")
         if all(each.role is Role.IDENTIFIER for each in self.attributes):
             raise ValueError("every attribute is an identifier, so nothing could be published.")
+        problems = tuple(self._problems_of_long())
+        if problems:
+            raise ValueError("\n".join(problems))
         return self
+
+    def _problems_of_long(self) -> Iterable[str]:
+        if self.long is None:
+            return
+        named = (self.long.unit, *self.long.names)
+        if len(set(named)) < len(named):
+            yield "[long] must name three different columns: unit, item and value."
+        for part, name in (("unit", self.long.unit), ("item", self.long.item), ("value", self.long.value)):
+            if name is None:
+                continue
+            if name not in self.names:
+                yield f"[long] {part} = {name!r} is not an attribute; {nearest(name, self.names)}"
+            elif (self[name].role is Role.IDENTIFIER) != (part == "unit"):
+                role = "the role identifier" if part == "unit" else "another role than identifier"
+                yield f"attribute {name!r} is the {part} of long data and must have {role}."
+            elif part == "item" and self[name].missing == "category":
+                yield f'attribute {name!r} is the item of long data, which no row may lack; set missing = "error".'
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -222,9 +278,10 @@ class Schema(Frozen):
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
         """Build a schema from the mapping a TOML file holds, reporting every problem at once."""
-        unknown = sorted(set(content) - {"attributes"})
+        unknown = sorted(set(content) - {"attributes", "long"})
         problems = [
-            f"[{name}] is not a table of a schema; {nearest(name, ['attributes'])}" for name in unknown
+            f"[{name}] is not a table of a schema; {nearest(name, ['attributes', 'long'])}"
+            for name in unknown
         ]
         tables = content.get("attributes")
         if not isinstance(tables, Mapping) or not tables:
@@ -241,9 +298,14 @@ class Schema(Frozen):
                 attributes.append(Attribute.model_validate({"name": name, **_as_tuples(fields)}))
             except ValidationError as error:
                 problems += [_within(name, sentence) for sentence in explain(error)]
+        long = content.get("long")
+        try:
+            long = None if long is None else LongForm.model_validate(long)
+        except ValidationError as error:
+            problems += [f"[long] {sentence}" for sentence in explain(error)]
         if problems:
             raise SchemaError(problems)
-        return cls(attributes=tuple(attributes))
+        return cls(attributes=tuple(attributes), long=long)
 
     @classmethod
     def from_toml(cls, text: str) -> Self:
@@ -251,7 +313,10 @@ class Schema(Frozen):
         try:
             content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise SchemaError(f"the schema is not valid TOML: {error}.") from None
+            # The reader gives line and column, save where the text just ends.
+            last = f"at the end, line {text.count(chr(10)) + 1}"
+            reason = str(error).replace("at end of document", last)
+            raise SchemaError(f"the schema is not valid TOML: {reason}.") from None
         except RecursionError:
             raise SchemaError("the schema is not valid TOML: its lists are nested too deeply.") from None
         return cls.from_dict(content)
@@ -268,7 +333,8 @@ class Schema(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """Give the mapping that :meth:`from_dict` reads; defaults are left out."""
-        return {
+        long = {} if self.long is None else {"long": self.long.model_dump(mode="json", exclude_none=True)}
+        return long | {
             "attributes": {
                 each.name: each.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
                 for each in self.attributes
@@ -277,11 +343,15 @@ class Schema(Frozen):
 
     def to_toml(self, comments: Mapping[str, Iterable[str]] | None = None) -> str:
         """Write the schema as TOML, with optional comment lines above an attribute's table."""
+        content = self.to_dict()
         blocks = []
-        for name, fields in self.to_dict()["attributes"].items():
+        if "long" in content:
+            lines = [f"{key} = {toml_value(value)}" for key, value in content["long"].items()]
+            blocks.append("\n".join(["[long]", *lines]))
+        for name, fields in content["attributes"].items():
             lines = [f"# {line}" for text in (comments or {}).get(name, ()) for line in text.splitlines()]
-            lines.append(f"[attributes.{_toml_text(name)}]")
-            lines += [f"{key} = {_toml_value(value)}" for key, value in fields.items()]
+            lines.append(f"[attributes.{toml_key(name)}]")
+            lines += [f"{key} = {toml_value(value)}" for key, value in fields.items()]
             blocks.append("\n".join(lines))
         return "\n\n".join(blocks) + "\n"
 
@@ -292,23 +362,3 @@ def _as_tuples(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _within(name: str, sentence: str) -> str:
     return sentence if sentence.startswith(f"attribute {name!r}") else f"attribute {name!r}: {sentence}"
-
-
-def _toml_text(text: str) -> str:
-    # JSON's escapes are a subset of TOML's, save that TOML also wants DEL escaped.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _number(value: float) -> str:
-    """The shortest text that reads back as the same number; whole numbers without a point."""
-    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
-
-
-def _toml_value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return _number(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(_toml_value(each) for each in value) + "]"
-    return _toml_text(str(value))

@@ -1,9 +1,9 @@
-"""Writing a data set and its schema whole or not at all."""
+"""Files written whole or not at all."""
 
 from __future__ import annotations
 
 import os
-import secrets
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +81,7 @@ def write_whole(*paths: Path, parameter: str) -> Iterator[tuple[Path, ...]]:
                 "The output needs an existing folder; create it first.",
                 parameter=parameter,
             )
-    token = secrets.token_hex(4)
+    token = uuid.uuid4().hex[:8]
     temporary = tuple(path.with_name(f".{path.name}.{token}.partial") for path in paths)
     placed: list[Path] = []
     try:

@@ -94,9 +94,7 @@ def test_whole_number_ranges_agree_with_the_integers_in_each_bin(data):
         for low, high in itertools.pairwise(attribute.bins)
     ]
     try:
-        codes = Selection.parse(f"x {operator} {number}", Schema(attributes=(attribute,))).codes(
-            "x"
-        )
+        codes = Selection.parse(f"x {operator} {number}", Schema(attributes=(attribute,))).codes("x")
     except QueryError:
         assert {True, False} in verdicts
     else:

@@ -102,9 +102,7 @@ def test_categories_follow_the_row_of_the_matrix_that_is_given(alarm_budget):
     """
     check = alarm_budget.draw("categories follow the matrix")
     noise = NoiseSource.seeded(check.seed)
-    matrix = np.array(
-        [[0.4, 0.1, 0.3, 0.2, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0], [0.05, 0.05, 0.05, 0.05, 0.8]]
-    )
+    matrix = np.array([[0.4, 0.1, 0.3, 0.2, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0], [0.05, 0.05, 0.05, 0.05, 0.8]])
     given = np.repeat(np.arange(3, dtype=np.uint8), [700_000, 50_000, 250_000])
     expected = np.bincount(given)[:, np.newaxis] * matrix
 

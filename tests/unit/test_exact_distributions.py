@@ -125,9 +125,7 @@ class TestUniformReplacement:
         with pytest.raises(ParameterError, match="retention must be at least"):
             UniformReplacement.from_retention(retention, 3)
 
-    @pytest.mark.parametrize(
-        ("size", "keep_threshold"), [(1, 0), (3, 0), (2, 2**64), (2, -2), (2**33, 0)]
-    )
+    @pytest.mark.parametrize(("size", "keep_threshold"), [(1, 0), (3, 0), (2, 2**64), (2, -2), (2**33, 0)])
     def test_thresholds_that_cannot_be_shared_out_are_refused(self, size, keep_threshold):
         """The words that replace must be a positive multiple of the size."""
         with pytest.raises(ParameterError):

@@ -59,16 +59,16 @@ def test_toml_is_written_as_a_person_would():
     """Defaults are left out, whole edges have no point, comments stand above the table."""
     written = Schema.from_toml(CENSUS).to_toml({"age": ["check the edges", "of age"]})
     assert written == (
-        '[attributes."passport"]\n'
+        "[attributes.passport]\n"
         'role = "identifier"\n'
         "\n"
         "# check the edges\n"
         "# of age\n"
-        '[attributes."age"]\n'
+        "[attributes.age]\n"
         'role = "quasi-identifier"\n'
         "bins = [17, 25, 35.5]\n"
         "\n"
-        '[attributes."job"]\n'
+        "[attributes.job]\n"
         'role = "sensitive"\n'
         'categories = ["Sales", "Tech"]\n'
         'missing = "category"\n'
@@ -271,7 +271,7 @@ def test_missing_category_counts_as_the_second():
 def test_problems_of_all_attributes_are_collected():
     """One reading reports what is wrong with every table, in the order of the file."""
     text = """
-    [long]
+    [tables]
     [attributes]
     number = 3
     [attributes.first]
@@ -286,7 +286,7 @@ def test_problems_of_all_attributes_are_collected():
     """
     found = problems(text)
     assert found == (
-        "[long] is not a table of a schema; known are 'attributes'.",
+        "[tables] is not a table of a schema; known are 'attributes', 'long'.",
         "attributes.number must be a table with a role and categories or bins.",
         (
             "attribute 'first': role should be 'identifier', 'quasi-identifier', 'sensitive' or "
@@ -410,3 +410,59 @@ def test_comment_of_several_lines_stays_a_comment():
     """A line break inside a comment does not make TOML of its rest."""
     schema = Schema.from_toml(CENSUS)
     assert Schema.from_toml(schema.to_toml({"age": ["first\nsecond"]})) == schema
+
+
+LONG = """
+[long]
+unit = "user"
+item = "movie"
+value = "stars"
+
+[attributes.user]
+role = "identifier"
+
+[attributes.movie]
+role = "other"
+categories = ["m1", "m2"]
+
+[attributes.stars]
+role = "sensitive"
+categories = ["1", "2"]
+"""
+
+
+def test_long_data_survive_the_file():
+    """Which column is unit, item and value is written and read back."""
+    schema = Schema.from_toml(LONG)
+    assert schema.long.names == ("movie", "stars")
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert schema.publishable.long is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('unit = "user"', 'unit = "usr"', "[long] unit = 'usr' is not an attribute; did you mean 'user'?"),
+        ('role = "identifier"', 'role = "other"\ncategories = ["a", "b"]', "must have the role identifier"),
+        ('item = "movie"', 'item = "stars"', "must name three different columns"),
+        ('role = "other"', 'role = "identifier"', "must have another role than identifier"),
+        (
+            'categories = ["m1", "m2"]',
+            'categories = ["m1", "m2"]\nmissing = "category"',
+            "which no row may lack",
+        ),
+        ('unit = "user"', 'unt = "user"', "[long] unit is required."),
+    ],
+)
+def test_a_wrong_long_table_is_refused(old, new, words):
+    """Each part must be an attribute of the right role."""
+    assert any(words in problem for problem in problems(LONG.replace(old, new, 1)))
+
+
+def test_twenty_thousand_categories_are_checked_quickly():
+    """A repeated one is found without comparing all pairs."""
+    names = [f"item {number}" for number in range(20_000)]
+    assert Attribute(name="item", role=Role.OTHER, categories=tuple(names)).size == 20_000
+    with pytest.raises(SchemaError, match="listed more than once"):
+        Attribute(name="item", role=Role.OTHER, categories=(*names, "item 7"))

@@ -1,1 +1,28 @@
-"""The command line: one file, one verb."""
+"""The command line: each verb parses, calls one function, and shows its result.
+
+Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
+2 misused, 70 a fault of ours.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import NoReturn
+
+
+def main() -> None:
+    """Run the command line; the entry point of the ``sfumato`` command."""
+    from sfumato.cli.application import app
+
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that cannot show a category's letters must not end a finished computation.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    # By default the process would end on the spot, and leave what is half written behind.
+    signal.signal(signal.SIGTERM, _leave)
+    app(prog_name="sfumato")
+
+
+def _leave(number: int, _frame: object) -> NoReturn:
+    """End by way of an exception, so that half-written files are removed; the exit code is the shells' own."""
+    raise SystemExit(128 + number)

@@ -25,7 +25,7 @@ def list_datasets() -> tuple[Card, ...]:
     Examples
     --------
     >>> [card.name for card in list_datasets()]
-    ['adult', 'census']
+    ['adult', 'census', ...]
     """
     return tuple(module.CARD for module in _find_modules().values())
 

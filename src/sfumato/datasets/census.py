@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.writing import name_schema_file, write_whole
 from sfumato.errors import ParameterError
+from sfumato.writing import name_schema_file, write_whole
 
 CARD = Card(
     name="census",

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.counts import CountTable, empty_counts
-from sfumato.engines.protocol import CodedBatch, Condition
-from sfumato.engines.sources import Source, quote_name, quote_text
+from sfumato.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.engines.protocol import CodedBatch, Condition, UnitRows
+from sfumato.engines.sources import DatabaseQuery, Source, quote_name, quote_text
 from sfumato.errors import DataError, SfumatoError, SourceError, nearest
 from sfumato.schema import MISSING_LABEL, Attribute
 
@@ -37,19 +37,25 @@ class DuckDBEngine:
     def __init__(self, *, memory_limit: str = "1GB") -> None:
         self.memory_limit = memory_limit
 
-    def scan(self, source: Source, attributes: Sequence[Attribute]) -> Iterator[CodedBatch]:
+    def scan(
+        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+    ) -> Iterator[CodedBatch]:
         """All rows as codes, in batches."""
         _require_columns(source, attributes)
-        expressions = ", ".join(f"{_code(each)} as {quote_name(each.name)}" for each in attributes)
-        with self._open(source) as (cursor, relation):
+        # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
+        numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
+        codes = [f"{_code(each)} as {quote_name(each.name)}" for each in attributes]
+        expressions = ", ".join(codes + numbers)
+        types = {**{each.name: each.code_type for each in attributes}, **dict.fromkeys(integers, np.int64)}
+        with self.open(source) as (cursor, relation):
             reader = cursor.sql(f"select {expressions} from {relation}").to_arrow_reader(ROWS_PER_BATCH)
             for batch in reader:
                 if any(column.null_count for column in batch.columns):
                     break
                 yield CodedBatch(
                     codes={
-                        each.name: column.to_numpy(zero_copy_only=False).astype(each.code_type, copy=False)
-                        for each, column in zip(attributes, batch.columns, strict=True)
+                        name: column.to_numpy(zero_copy_only=False).astype(kind, copy=False)
+                        for (name, kind), column in zip(types.items(), batch.columns, strict=True)
                     },
                     number_of_rows=batch.num_rows,
                 )
@@ -68,7 +74,7 @@ class DuckDBEngine:
         conditions = " and ".join(_has_code(attribute, codes) for attribute, codes in where)
         clauses = f"where {conditions}" if conditions else ""
         grouping = "group by all" if attributes else ""
-        with self._open(source) as (cursor, relation):
+        with self.open(source) as (cursor, relation):
             selected = f"select {keys + ', ' if keys else ''}count(*) from {relation} {clauses} {grouping}"
             result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
         *codes, totals = result.columns
@@ -78,9 +84,99 @@ class DuckDBEngine:
         counts[index] = totals.to_numpy() if index else int(totals[0].as_py())
         return CountTable(tuple(attributes), counts)
 
+    def count_occupied(
+        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+    ) -> OccupiedCounts:
+        """Counts of the combinations that occur; with a weight, sums of that integer column."""
+        _require_columns(source, attributes)
+        keys = ", ".join(_code(each) for each in attributes)
+        measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
+        with self.open(source) as (cursor, relation):
+            selected = f"select {keys}, {measure} from {relation} group by all"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        *codes, counts = result.columns
+        if any(column.null_count for column in codes):
+            self._refuse(source, attributes)
+        arrays = tuple(
+            column.to_numpy().astype(each.code_type) for each, column in zip(attributes, codes, strict=True)
+        )
+        return OccupiedCounts(tuple(attributes), arrays, counts.to_numpy())
+
+    def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
+        """All rows, gathered by the unit they belong to.
+
+        One number stands for all codes of a row, so that the lists of a unit cannot fall out of step.
+        """
+        _require_columns(source, (unit, *attributes))
+        key = "0::bigint"
+        for each in attributes:
+            key = f"({key}) * {each.size} + {_code(each)}"
+        name = f"case when {_is_missing(unit)} then null else {_text(unit)} end"
+        with self.open(source) as (cursor, relation):
+            selected = f"select {name} as name, list({key}) as keys from {relation} group by 1 order by 1"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        names, lists = (column.combine_chunks() for column in result.columns)
+        keys = lists.flatten()
+        if keys.null_count:
+            self._refuse(source, attributes)
+        ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64))
+        if names.null_count:
+            # Missing names sort last and are one group.
+            without = int(ends[-1] - (ends[-2] if ends.size > 1 else 0))
+            raise DataError(
+                f"column {unit.name!r} has no value in {_rows(without)}, and every row must say whose it is. "
+                "Fill the names in, or leave those rows out.",
+                attribute=unit.name,
+                number_of_rows=without,
+            )
+        rest = keys.to_numpy()
+        codes = {}
+        for each in reversed(attributes):
+            rest, code = np.divmod(rest, each.size)
+            codes[each.name] = code.astype(each.code_type)
+        return UnitRows(names.to_pylist(), ends, codes)
+
     def number_of_rows(self, source: Source) -> int:
         """Rows of the source."""
         return int(self.count_by(source, (), ()).total)
+
+    def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
+        """How many groups of rows equal on the attributes there are of each size."""
+        groups = "select size, 1 as different, unfit from cells"
+        return {size: number for size, _, number in self._group_histogram(source, attributes, groups)}
+
+    def group_diversity(
+        self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
+    ) -> dict[tuple[int, int], int]:
+        """How many groups there are of each size and number of different sensitive categories."""
+        keys = ", ".join(f"key{place}" for place in range(len(attributes)))
+        groups = (
+            "select sum(size) as size, count(*) as different, bool_or(unfit) as unfit from cells"
+            f"{f' group by {keys}' if keys else ''}"
+        )
+        histogram = self._group_histogram(source, (*attributes, sensitive), groups)
+        return {(size, different): number for size, different, number in histogram}
+
+    def _group_histogram(
+        self, source: Source, attributes: Sequence[Attribute], groups: str
+    ) -> list[tuple[int, int, int]]:
+        """Size, different values and number of groups, for groups made from the cells of some attributes.
+
+        Aggregated inside DuckDB: what crosses into Python is a histogram, however many groups there are.
+        """
+        _require_columns(source, attributes)
+        codes = "".join(f"{_code(each)} as key{place}, " for place, each in enumerate(attributes))
+        # A value outside the schema has no code; whether there is one is found in the same pass.
+        unfit = " or ".join(f"key{place} is null" for place in range(len(attributes))) or "false"
+        with self.open(source) as (cursor, relation):
+            rows = cursor.execute(
+                f"with counted as (select {codes}count(*) as size from {relation} group by all), "
+                f"cells as (select *, {unfit} as unfit from counted), groups as ({groups}) "
+                "select size, different, count(*), bool_or(unfit) from groups where size > 0 group by all order by all"
+            ).fetchall()
+        if any(row[3] for row in rows):
+            self._refuse(source, attributes)
+        return [(int(size), int(different), int(number)) for size, different, number, _ in rows]
 
     def _refuse(self, source: Source, attributes: Sequence[Attribute]) -> None:
         """Say which columns do not fit the schema, and in how many rows."""
@@ -88,7 +184,7 @@ class DuckDBEngine:
             f"count(*) filter ({_is_missing(each)}), count(*) filter ({_code(each)} is null)"
             for each in attributes
         )
-        with self._open(source) as (cursor, relation):
+        with self.open(source) as (cursor, relation):
             row = cursor.execute(f"select {sums} from {relation}").fetchone()
         assert row is not None
         problems = []
@@ -118,7 +214,7 @@ class DuckDBEngine:
         raise DataError(" ".join(problems), attribute=first, number_of_rows=total)
 
     @contextmanager
-    def _open(self, source: Source) -> Iterator[tuple[DuckDBPyConnection, str]]:
+    def open(self, source: Source) -> Iterator[tuple[DuckDBPyConnection, str]]:
         """A cursor with the source in it; every failure of reading becomes one sentence without values."""
         import duckdb
 
@@ -153,6 +249,12 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
     elif "csv" in kind:
         reason = (
             "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
+        )
+    elif isinstance(source, DatabaseQuery):
+        # The driver settles each column's type by its first rows.
+        reason = (
+            "the database broke off, or a column holds numbers in some rows and text in others. "
+            "Cast such columns to text in the query"
         )
     else:
         reason = (
@@ -189,19 +291,28 @@ def _is_missing(attribute: Attribute) -> str:
 
 def _code(attribute: Attribute) -> str:
     """SQL: the code of the category, NULL where the value has none or is missing without leave."""
+    labels = ", ".join(quote_text(label) for label in attribute.labels)
+
+    def labelled(text: str) -> str:
+        # try_cast: a plain cast would put the value into its error.
+        return f"enum_code(try_cast({text} as enum({labels})))"
+
     if attribute.bins is None:
         text = _text(attribute)
         if attribute.missing == "category":
             text = f"case when {_is_missing(attribute)} then {quote_text(MISSING_LABEL)} else {text} end"
         elif attribute.missing_values:
             text = f"case when {_is_missing(attribute)} then null else {text} end"
-        labels = ", ".join(quote_text(label) for label in attribute.labels)
-        # try_cast: a plain cast would put the value into its error.
-        return f"enum_code(try_cast({text} as enum({labels})))"
+        return labelled(text)
     number = f"try_cast({quote_name(attribute.name)} as double)"
     edges = [repr(edge) + "::double" for edge in attribute.bins]
     steps = " ".join(f"when {number} < {edge} then {code}" for code, edge in enumerate(edges[1:]))
-    inside = f"case when {number} < {edges[0]} then null {steps} else null end"
+    # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
+    # where the cell is no number.
+    inside = (
+        f"case when {number} is null then {labelled(_text(attribute))} "
+        f"when {number} < {edges[0]} then null {steps} else null end"
+    )
     missing = "null" if attribute.missing_code is None else str(attribute.missing_code)
     return (
         f"cast(case when {_is_missing(attribute)} then {missing} else {inside} end as {_integer(attribute)})"

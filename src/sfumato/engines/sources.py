@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import importlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +53,24 @@ def quote_text(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
+def _quote_path(path: Path) -> str:
+    """Quote a path for a DuckDB reader, which would take ``data[1].csv`` for a pattern and read ``data1.csv``."""
+    return quote_text("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
+
+
+def _told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
+    """Names as they are, refused when two are the same to DuckDB, which would read one column for the other."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise SourceError(
+                f"{description} has two columns named {seen[name.lower()]!r} and {name!r}; names must differ in "
+                "more than capitals. Rename one, so that it is clear which is meant."
+            )
+        seen[name.lower()] = name
+    return tuple(seen.values())
+
+
 @contextmanager
 def _unchanged(path: Path) -> Iterator[None]:
     """Refuse a file that is not the same after reading as before."""
@@ -76,6 +94,10 @@ def _existing(path: Path) -> Path:
         raise SourceError(f"there is no file {str(path)!r}; {near}")
     if path.is_dir():
         raise SourceError(f"{str(path)!r} is a folder, not a data file. Name a CSV, Parquet or DuckDB file.")
+    if not path.is_file():
+        raise SourceError(
+            f"{str(path)!r} is a pipe or a device, and rows are read more than once. Save them to a file first."
+        )
     return path
 
 
@@ -96,19 +118,20 @@ class ParquetFile:
         import pyarrow.parquet as pq
 
         try:
-            return tuple(pq.read_schema(_existing(self.path)).names)
+            names = pq.read_schema(_existing(self.path)).names
         except (OSError, pa.ArrowException):
             raise SourceError(
                 f"{self.path.name} is not a whole Parquet file: it is damaged, truncated or of another format. "
                 "Get it again from where it came."
             ) from None
+        return _told_apart(names, self.description)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Read the file in place."""
         del cursor
         with _unchanged(_existing(self.path)):
-            yield f"read_parquet({quote_text(str(self.path))})"
+            yield f"read_parquet({_quote_path(self.path)})"
 
 
 @dataclass(frozen=True)
@@ -150,12 +173,7 @@ class CsvFile:
                 best = (delimiter, names)
         if not best[1]:
             raise self._unreadable("it is empty; a header line with the column names comes first")
-        repeated = sorted({name for name in best[1] if best[1].count(name) > 1})
-        if repeated:
-            raise SourceError(
-                f"{self.path.name} has two columns named {repeated[0]!r}. Rename one, so that it is clear which is meant."
-            )
-        return best
+        return best[0], _told_apart(best[1], self.description)
 
     def _unreadable(self, reason: str) -> SourceError:
         return SourceError(
@@ -171,7 +189,7 @@ class CsvFile:
         columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
         with _unchanged(self.path):
             yield (
-                f"read_csv({quote_text(str(self.path))}, header=true, auto_detect=false, strict_mode=true, "
+                f"read_csv({_quote_path(self.path)}, header=true, auto_detect=false, strict_mode=true, "
                 f"delim={quote_text(delimiter)}, quote='\"', escape='\"', columns={{{columns}}})"
             )
 
@@ -237,7 +255,7 @@ class ArrowData:
         """Column names of the stream."""
         import pyarrow as pa
 
-        return tuple(pa.RecordBatchReader.from_stream(self.data).schema.names)
+        return _told_apart(pa.RecordBatchReader.from_stream(self.data).schema.names, self.description)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
@@ -280,7 +298,7 @@ class DatabaseQuery:
     def columns(self) -> tuple[str, ...]:
         """Column names of the query's result."""
         with self._reader() as reader:
-            return tuple(reader.schema.names)
+            return _told_apart(reader.schema.names, self.description)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:

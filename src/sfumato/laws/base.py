@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Literal, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import ClassVar, Literal, Protocol
 
-from sfumato.counts import CountTable
-from sfumato.estimates import Estimates, Floats
+import numpy as np
+
+from sfumato.counts import CountTable, OccupiedCounts
+from sfumato.engines.protocol import CodedBatch
+from sfumato.errors import ParameterError, nearest
+from sfumato.estimates import Estimates, Feasibility, Floats
 from sfumato.frozen import Frozen
 from sfumato.schema import Schema
 from sfumato.selection import Selection, Tabulation
@@ -28,15 +32,31 @@ class Published(Protocol):
         """Rows of the published table."""
 
     def count_by(self, names: Sequence[str], where: Selection) -> CountTable:
-        """Published counts over some attributes, among the published rows selected."""
+        """Published counts over some attributes, among the rows of the first table selected."""
+
+    def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
+        """Combinations that occur in the first table, with their rows or the sum of an integer column."""
+
+    def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
+        """Columns of a published table, categories as codes and whole numbers as they are, in batches."""
 
 
 class Law(Frozen):
     """The exact statistical link between what was published and the true counts.
 
     A member adds the tag field ``law`` with its public name, and whatever numbers the link needs.
-    Estimates are unbiased; :meth:`consistent` gives feasible ones, which are not.
+    Estimates are unbiased; :meth:`consistent` gives feasible ones, which are not. Estimators from the
+    literature that are not unbiased have names and are asked for by :meth:`estimate_by`.
     """
+
+    estimate_is: ClassVar[str] = "unbiased"
+    """What a reader of :meth:`estimate`'s numbers must know: that they are unbiased, or what they assume."""
+    estimators: ClassVar[Mapping[str, str]] = {}
+    """Other estimators, by public name: in a few words, what a reader of their numbers must know."""
+
+    def question_schema(self, published: Schema) -> Schema:
+        """The attributes that questions are asked in: the published ones, unless the law says otherwise."""
+        return published
 
     @abstractmethod
     def estimate(
@@ -44,19 +64,62 @@ class Law(Frozen):
     ) -> Estimates:
         """Unbiased estimates of the cells asked for, flattened in the order of the tabulation."""
 
+    def estimate_by(
+        self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
+    ) -> Estimates:
+        """Estimates by one of the law's other estimators.
+
+        Raises
+        ------
+        ParameterError
+            When the law has none of that name.
+        """
+        del published, tabulation, target
+        raise ParameterError(
+            f"releases of this kind have no estimator {estimator!r}; {nearest(estimator, self.estimators)} "
+            "Leave it out for the unbiased estimate.",
+            parameter="estimator",
+        )
+
     @abstractmethod
     def estimate_selections(
         self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
     ) -> Estimates:
         """Unbiased estimates of how many rows satisfy each selection, with the covariance between them."""
 
+    def difference(
+        self,
+        published: Published,
+        question: Selection,
+        first: Selection,
+        second: Selection,
+        *,
+        target: Target = "table",
+    ) -> Estimates:
+        """Share of the first group that satisfies a question, minus that of the second group.
+
+        Each share is a ratio of two unbiased counts; the standard error is the delta method's.
+        """
+        counts = self.estimate_selections(
+            published, (first & question, first, second & question, second), target=target
+        )
+        shares = counts.ratios([[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 0, 1]])
+        return shares.linear(np.array([[1.0, -1.0]]))
+
     @abstractmethod
-    def consistent(self, published: Published, tabulation: Tabulation) -> Floats:
+    def consistent(
+        self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
+    ) -> Floats:
         """Non-negative estimates that add up to what is known exactly; biased where they had to be cut."""
 
     @abstractmethod
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors that the estimates of a table's cells will have, from its true counts."""
+
+    def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
+        """What a reader must know of one answer beyond its interval; nothing unless a law says otherwise."""
+        del published, where, estimates
+        return ()
 
     @property
     @abstractmethod

@@ -12,6 +12,7 @@ from sfumato.randomness import NoiseSource
 from sfumato.release.publication import Publication
 from sfumato.schema import Schema
 from sfumato.tables import ResultTable
+from sfumato.toml_text import toml_key, toml_value
 
 
 class Design(Frozen):
@@ -30,6 +31,8 @@ class Design(Frozen):
     """What an attacker may still do; repeated in every manifest."""
     citations: ClassVar[tuple[str, ...]]
     """The works it comes from."""
+    reads_units: ClassVar[bool] = False
+    """Whether it protects units of long data as a whole; other methods would protect single rows of theirs."""
 
     @abstractmethod
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
@@ -47,6 +50,10 @@ class Design(Frozen):
     @abstractmethod
     def example(cls, schema: Schema) -> Self:
         """A sensible design for a schema, for documentation and conformance tests."""
+
+    def to_toml(self) -> str:
+        """A design file: the method and a line for each parameter that is set."""
+        return "".join(f"{toml_key(name)} = {toml_value(value)}\n" for name, value in self.to_dict().items())
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""

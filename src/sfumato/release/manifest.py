@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError
 from sfumato.frozen import Frozen, explain
@@ -60,6 +60,12 @@ class Manifest(Frozen):
     reproducible: bool = False
     privacy: str = ""
 
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not isinstance(self.method.get("method"), str):
+            raise ValueError("method must name the method that made the release.")
+        return self
+
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""
         block = self.model_dump(mode="json")
@@ -85,7 +91,7 @@ class Manifest(Frozen):
         """
         try:
             descriptor = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise ReleaseDamagedError(
                 f"{MANIFEST_NAME} is not valid JSON. Get the release again from where it came."
             ) from None
@@ -141,4 +147,5 @@ def _resource(entry: TableEntry) -> dict[str, Any]:
 
 def _checksum(descriptor: dict[str, Any]) -> str:
     canonical = json.dumps(descriptor, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+    # A manifest from elsewhere may hold half characters, which plain UTF-8 cannot say.
+    return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()

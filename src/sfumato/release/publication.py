@@ -26,12 +26,15 @@ class PublishedTable:
         Called once, to give the rows as codes.
     integers
         Columns that hold whole numbers instead of categories, such as a bucket or a count.
+    may_be_empty
+        The method may leave every row out, and that none is there is part of what is published.
     """
 
     name: str
     schema: Schema
     batches: Callable[[], Iterator[CodedBatch]]
     integers: tuple[str, ...] = ()
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True, eq=False)

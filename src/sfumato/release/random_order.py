@@ -6,6 +6,7 @@ order of a list that someone else has. So rows are always published in random or
 
 from __future__ import annotations
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,13 +21,13 @@ from sfumato.randomness import NoiseSource
 PILES = 64
 """Piles that rows are dealt to. At a billion rows a pile of nine one-byte columns is 140 MB."""
 
-BYTES_IN_MEMORY = 128 * 2**20
-"""Packed rows kept in memory before the piles go to disk."""
+BYTES_IN_MEMORY = 64 * 2**20
+"""Columns kept in memory before the piles go to disk."""
 
 ROWS_PER_BATCH = 131_072
 """Rows of a batch given out, and so of a row group written."""
 
-Packed = npt.NDArray[np.void]
+Columns = dict[str, npt.NDArray[Any]]
 
 
 def in_random_order(
@@ -52,65 +53,68 @@ def in_random_order(
     folder
         Where piles may be put; emptied afterwards.
     """
-    packed_type = np.dtype(list(columns))
     with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as spill:
-        piles = _Piles(Path(spill))
+        piles = _Piles(Path(spill), dict(columns))
+        dealing, ordering = noise.named("piles"), noise.named("order")
         for number, batch in enumerate(batches):
-            packed = np.empty(batch.number_of_rows, dtype=packed_type)
-            for name, _ in columns:
-                packed[name] = batch.codes[name]
-            pile_of = noise.named("piles").stream(number).uniform_codes(len(packed), PILES)
-            piles.deal(packed, pile_of)
-        waiting: list[Packed] = []
+            piles.deal(batch, dealing.stream(number).uniform_codes(batch.number_of_rows, PILES))
+        waiting: list[Columns] = []
+        rows = 0
         for number in range(PILES):
-            pile = piles.take(number, packed_type)
-            waiting.append(pile[noise.named("order").stream(number).permutation(len(pile))])
-            if sum(map(len, waiting)) >= ROWS_PER_BATCH:
-                yield _unpack(waiting)
-                waiting = []
-        if sum(map(len, waiting)):
-            yield _unpack(waiting)
+            pile, size = piles.take(number)
+            order = ordering.stream(number).permutation(size)
+            waiting.append({name: column[order] for name, column in pile.items()})
+            rows += size
+            if rows >= ROWS_PER_BATCH or (number == PILES - 1 and rows):
+                yield CodedBatch(_end_to_end(waiting), rows)
+                waiting, rows = [], 0
 
 
 class _Piles:
-    """Rows dealt to piles, in memory until there are too many, then on disk."""
+    """Rows dealt to piles, in memory until there are too many, then on disk; column by column."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, types: dict[str, np.dtype[Any]]) -> None:
         self.folder = folder
-        self.held: list[list[Packed]] = [[] for _ in range(PILES)]
+        self.types = types
+        self.held: list[list[Columns]] = [[] for _ in range(PILES)]
         self.bytes_held = 0
 
-    def deal(self, packed: Packed, pile_of: npt.NDArray[Any]) -> None:
-        # One-byte keys sort by counting, so this costs one pass over the batch.
-        dealt = packed[np.argsort(pile_of, kind="stable")]
-        ends = np.cumsum(np.bincount(pile_of, minlength=PILES))
-        for pile, (start, end) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
-            self.held[pile].append(dealt[start:end])
-        self.bytes_held += dealt.nbytes
+    def deal(self, batch: CodedBatch, pile_of: npt.NDArray[Any]) -> None:
+        # One-byte keys are sorted by counting, in one pass.
+        order = np.argsort(pile_of, kind="stable")
+        dealt = {name: batch.codes[name].astype(kind, copy=False)[order] for name, kind in self.types.items()}
+        ends = np.cumsum(np.bincount(pile_of, minlength=PILES)).tolist()
+        for pile, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+            self.held[pile].append({name: column[start:end] for name, column in dealt.items()})
+        self.bytes_held += sum(column.nbytes for column in dealt.values())
         if self.bytes_held > BYTES_IN_MEMORY:
             self._to_disk()
 
     def _to_disk(self) -> None:
         for pile, parts in enumerate(self.held):
-            with self._path(pile).open("ab") as file:
-                for part in parts:
-                    part.tofile(file)
+            for name, column in _end_to_end(parts).items():
+                with self._path(pile, name).open("ab") as file:
+                    column.tofile(file)
             parts.clear()
         self.bytes_held = 0
 
-    def take(self, pile: int, packed_type: np.dtype[Any]) -> Packed:
-        parts = self.held[pile]
-        self.held[pile] = []
-        if self._path(pile).exists():
-            parts = [np.fromfile(self._path(pile), dtype=packed_type), *parts]
-            self._path(pile).unlink()
-        return np.concatenate(parts) if parts else np.empty(0, dtype=packed_type)
+    def take(self, pile: int) -> tuple[Columns, int]:
+        parts, self.held[pile] = self.held[pile], []
+        if all(self._path(pile, name).exists() for name in self.types):
+            stored = {
+                name: np.fromfile(self._path(pile, name), dtype=kind) for name, kind in self.types.items()
+            }
+            parts = [stored, *parts]
+            for name in self.types:
+                self._path(pile, name).unlink()
+        if not parts:
+            return {name: np.empty(0, dtype=kind) for name, kind in self.types.items()}, 0
+        columns = _end_to_end(parts)
+        return columns, len(next(iter(columns.values())))
 
-    def _path(self, pile: int) -> Path:
-        return self.folder / f"{pile}"
+    def _path(self, pile: int, name: str) -> Path:
+        return self.folder / f"{pile}-{list(self.types).index(name)}"
 
 
-def _unpack(parts: list[Packed]) -> CodedBatch:
-    whole = np.concatenate(parts)
-    names = whole.dtype.names or ()
-    return CodedBatch({name: np.ascontiguousarray(whole[name]) for name in names}, len(whole))
+def _end_to_end(parts: list[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sfumato.answers import Answer, AnswerTable
-from sfumato.counts import CountTable
+from sfumato.counts import CountTable, OccupiedCounts
 from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.protocol import Engine
+from sfumato.engines.protocol import CodedBatch, Engine
 from sfumato.engines.sources import Source
-from sfumato.errors import ParameterError
-from sfumato.estimates import Estimates
+from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
+from sfumato.estimates import Estimates, Feasibility
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
 from sfumato.release.manifest import Manifest
@@ -44,6 +45,7 @@ class Release:
         self.manifest = manifest
         self.sources = sources
         self.engine = engine
+        self._occupied: dict[tuple[tuple[str, ...], str | None], OccupiedCounts] = {}
 
     def __repr__(self) -> str:
         return f"Release({self.method}: {', '.join(self.schema.names)}; {self.number_of_rows:,} rows)"
@@ -55,8 +57,22 @@ class Release:
 
     @cached_property
     def schema(self) -> Schema:
-        """The published attributes."""
-        return self.manifest.tables[0].schema_of_attributes
+        """The attributes that questions are asked in: those of all published tables, those of the rows first.
+
+        Where rows were generalized these are the attributes before generalization; what stands in the
+        files is in :attr:`published_schema`.
+        """
+        return self.law.question_schema(self.published_schema)
+
+    @cached_property
+    def published_schema(self) -> Schema:
+        """The attributes of all published tables as they stand in the files, those of the rows first."""
+        attributes = {
+            each.name: each
+            for entry in self.manifest.tables
+            for each in entry.schema_of_attributes.attributes
+        }
+        return Schema(attributes=tuple(attributes.values()))
 
     @property
     def number_of_rows(self) -> int:
@@ -77,13 +93,57 @@ class Release:
         )
 
     def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
-        """Counts of the *published* rows, as they stand; use :meth:`counts` to estimate true ones."""
-        conditions = [(self.schema[name], codes) for name, codes in (where or Selection()).conditions]
+        """Counts of the *published* rows, as they stand; use :meth:`counts` to estimate true ones.
+
+        Raises
+        ------
+        QueryError
+            When the rows lack an attribute, be it that another published table holds it.
+        """
+        rows = self.manifest.tables[0].schema_of_attributes
+        conditions = [(rows[name], codes) for name, codes in (where or Selection()).conditions]
         source = self.sources[self.manifest.tables[0].name]
-        return self.engine.count_by(source, self.schema.select(names), conditions)
+        return self.engine.count_by(source, rows.select(names), conditions)
+
+    def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
+        """Published combinations that occur, with their rows or the sum of an integer column of theirs.
+
+        Kept for the next question about the same attributes: a law may need it for every query.
+        """
+        asked = (tuple(names), weight)
+        if asked not in self._occupied:
+            entry = self.manifest.tables[0]
+            attributes = entry.schema_of_attributes.select(names)
+            counted = self.engine.count_occupied(self.sources[entry.name], attributes, weight=weight)
+            # One entry only: it takes the memory of all the combinations that occur.
+            self._occupied = {asked: counted}
+        return self._occupied[asked]
+
+    def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
+        """Columns of one published table as they stand: categories as codes, whole numbers as they are.
+
+        Parameters
+        ----------
+        table
+            Name of the published table.
+        names
+            Its columns.
+        """
+        entry = next((each for each in self.manifest.tables if each.name == table), None)
+        if entry is None:
+            known = nearest(table, [each.name for each in self.manifest.tables])
+            raise ReleaseDamagedError(f"the release has no table {table!r}; {known}")
+        integers = [name for name in names if name in entry.integers]
+        attributes = entry.schema_of_attributes.select(name for name in names if name not in integers)
+        return self.engine.scan(self.sources[table], attributes, integers=integers)
 
     def query(
-        self, question: str = "", *, confidence_level: float = 0.95, target: Target = "table"
+        self,
+        question: str = "",
+        *,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+        estimator: str | None = None,
     ) -> Answer:
         """Estimate how many rows satisfy a condition.
 
@@ -97,10 +157,15 @@ class Release:
             ``"table"`` for the number among the private table's own rows (the error is the noise of
             publishing), ``"population"`` for the number to expect in a table drawn anew from the same
             population (the error of drawing comes on top).
+        estimator
+            Another estimator of the release's law, by name; the unbiased one when not given.
         """
         where = Selection.parse(question, self.schema)
-        estimates = self.law.estimate(self, Tabulation(where=where), target=target)
-        return self._answer(where.describe(self.schema), estimates, confidence_level, target)
+        estimates = self._estimate(Tabulation(where=where), target, estimator)
+        # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
+        notes = self.law.notes(self, where, estimates) if estimator is None else ()
+        asked = where.describe(self.schema)
+        return self._answer(asked, estimates, confidence_level, target, estimator, note="; ".join(notes))
 
     def proportion(
         self,
@@ -121,7 +186,36 @@ class Release:
         asked = Selection.parse(question, self.schema).describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
         ratio = estimates.ratio(*_UNIT_PAIR)
-        return self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
+        answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
+        # Not unbiased itself, even where both counts are.
+        return dataclasses.replace(answer, estimator=f"ratio of two counts, each {answer.estimator}")
+
+    def difference(
+        self,
+        question: str,
+        *,
+        given: str,
+        versus: str,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> Answer:
+        """Estimate how much more often a question is true in one group than in another.
+
+        Some releases leave single counts open and still answer this one: it compares.
+
+        Parameters
+        ----------
+        question
+            What the shares are of.
+        given, versus
+            Conditions that make the two groups.
+        """
+        asked = Selection.parse(question, self.schema)
+        first, second = Selection.parse(given, self.schema), Selection.parse(versus, self.schema)
+        estimates = self.law.difference(self, asked, first, second, target=target)
+        texts = [each.describe(self.schema) or "all rows" for each in (asked, first, second)]
+        described = f"share of {texts[0]} among {texts[1]} minus among {texts[2]}"
+        return self._answer(described, estimates, confidence_level, target)
 
     def counts(
         self,
@@ -130,6 +224,7 @@ class Release:
         where: str = "",
         confidence_level: float = 0.95,
         target: Target = "table",
+        estimator: str | None = None,
     ) -> AnswerTable:
         """Unbiased estimates of the true counts over some attributes' categories.
 
@@ -139,18 +234,46 @@ class Release:
             Attributes to tabulate.
         where
             Conditions that rows must satisfy.
+        confidence_level, target, estimator
+            As for :meth:`query`.
         """
         tabulation = self._tabulation(by, where)
-        estimates = self.law.estimate(self, tabulation, target=target)
-        return self._table(tabulation, estimates, confidence_level, target, is_consistent=False)
+        estimates = self._estimate(tabulation, target, estimator)
+        return self._table(
+            tabulation, estimates, confidence_level, target, is_consistent=False, estimator=estimator
+        )
+
+    def _estimate(self, tabulation: Tabulation, target: Target, estimator: str | None) -> Estimates:
+        if estimator is None:
+            return self.law.estimate(self, tabulation, target=target)
+        return self.law.estimate_by(estimator, self, tabulation, target=target)
+
+    def _described(self, estimator: str | None) -> str:
+        """What a reader must know of the numbers: unbiased, or the estimator and what it gives up."""
+        return self.law.estimate_is if estimator is None else f"{estimator}: {self.law.estimators[estimator]}"
 
     def consistent_counts(
-        self, by: Sequence[str], *, where: str = "", confidence_level: float = 0.95
+        self,
+        by: Sequence[str],
+        *,
+        where: str = "",
+        confidence_level: float = 0.95,
+        feasibility: Feasibility = "projection",
     ) -> AnswerTable:
-        """Counts that are not negative and add up to what is exactly known; biased where cut."""
+        """Counts that are not negative and add up to what is exactly known; biased where cut.
+
+        Parameters
+        ----------
+        by, where, confidence_level
+            As for :meth:`counts`.
+        feasibility
+            ``"projection"`` for the nearest such counts, ``"clip"`` to cut and rescale, ``"em"`` for the
+            most likely ones (slower, and usually the closest when many cells are nearly empty).
+        """
         tabulation = self._tabulation(by, where)
         unbiased = self.law.estimate(self, tabulation)
-        feasible = Estimates(self.law.consistent(self, tabulation), unbiased.variances)
+        consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
+        feasible = Estimates(consistent, unbiased.variances)
         return self._table(tabulation, feasible, confidence_level, "table", is_consistent=True)
 
     def _tabulation(self, by: Sequence[str], where: str) -> Tabulation:
@@ -163,7 +286,17 @@ class Release:
             )
         return Tabulation(by=names, where=Selection.parse(where, self.schema))
 
-    def _answer(self, question: str, estimates: Estimates, confidence_level: float, target: Target) -> Answer:
+    def _answer(
+        self,
+        question: str,
+        estimates: Estimates,
+        confidence_level: float,
+        target: Target,
+        estimator: str | None = None,
+        *,
+        note: str = "",
+    ) -> Answer:
+        _refuse_unknown(target)
         return Answer.of(
             question,
             estimates,
@@ -171,6 +304,8 @@ class Release:
             self.method,
             str(self.manifest.law["law"]),
             target,
+            estimator=self._described(estimator),
+            note=note,
         )
 
     def _table(
@@ -181,6 +316,7 @@ class Release:
         target: Target,
         *,
         is_consistent: bool,
+        estimator: str | None = None,
     ) -> AnswerTable:
         attributes = self.schema.select(tabulation.by)
         codes = tuple(
@@ -188,6 +324,7 @@ class Release:
             for each in attributes
         )
         estimates.intervals(confidence_level)  # refuses a wrong level before anything is shown
+        _refuse_unknown(target)
         return AnswerTable(
             attributes,
             codes,
@@ -197,6 +334,7 @@ class Release:
             str(self.manifest.law["law"]),
             target,
             is_consistent,
+            self._described(estimator),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,6 +343,15 @@ class Release:
 
 
 _UNIT_PAIR = ([1.0, 0.0], [0.0, 1.0])
+
+
+def _refuse_unknown(target: str) -> None:
+    """A misspelt target would be answered as the other one."""
+    if target not in get_args(Target):
+        raise ParameterError(
+            f"target must be one of {', '.join(get_args(Target))}, got {target!r}. Leave it out for the table's own rows.",
+            parameter="target",
+        )
 
 
 def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release:
@@ -219,6 +366,6 @@ def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release
     manifest = read_manifest(path)
     sources = {entry.name: verified_source(path, entry) for entry in manifest.tables}
     release = Release(path, manifest, sources, engine or DuckDBEngine())
-    # Unknown laws and guarantees are refused on opening, not in the middle of an analysis.
-    _ = release.law, release.guarantees
+    # Unknown laws and guarantees, and a law that does not fit, are refused on opening, not in the middle of an analysis.
+    _ = release.law, release.guarantees, release.schema
     return release

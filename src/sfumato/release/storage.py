@@ -16,7 +16,7 @@ import numpy as np
 from sfumato._version import __version__
 from sfumato.engines.protocol import CodedBatch
 from sfumato.engines.sources import CsvFile, ParquetFile, Source
-from sfumato.errors import ReleaseDamagedError, ReleaseError, ReleaseExistsError
+from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
 from sfumato.randomness import NoiseSource
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
@@ -116,6 +116,8 @@ def _write_table(
         for batch in in_random_order(made, columns, noise, folder):
             rows += batch.number_of_rows
             write(batch)
+        if rows == 0 and not table.may_be_empty:
+            raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
     return TableEntry(
         name=table.name,
         path=path.name,
@@ -149,8 +151,10 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
 
     def to_arrow(batch: CodedBatch) -> Any:
         arrays = [
+            # Codes fit their signed index type by construction, so the plain conversion is exact.
             pa.DictionaryArray.from_arrays(
-                pa.array(batch.codes[name]).cast(field.type.index_type), dictionaries[name]
+                pa.array(batch.codes[name].astype(field.type.index_type.to_pandas_dtype())),
+                dictionaries[name],
             )
             if name in dictionaries
             else pa.array(batch.codes[name])

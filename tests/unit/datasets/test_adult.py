@@ -196,9 +196,7 @@ def test_a_pip_that_hangs_is_given_up(tmp_path, internet, monkeypatch):
 def test_an_answer_that_is_too_long_is_refused(monkeypatch):
     """Reading stops at the bound."""
     monkeypatch.setattr(download, "LARGEST_ARCHIVE_IN_BYTES", 10)
-    monkeypatch.setattr(
-        urllib.request, "urlopen", lambda _address, **_options: io.BytesIO(b"x" * 11)
-    )
+    monkeypatch.setattr(urllib.request, "urlopen", lambda _address, **_options: io.BytesIO(b"x" * 11))
     with pytest.raises(DownloadError, match="more than 10 bytes"):
         download.download_address("https://example.org/a.zip")
 

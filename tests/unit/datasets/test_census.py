@@ -141,9 +141,7 @@ def test_doctors_earn_more_than_cashiers(table):
     """The dependence has the direction a reader expects."""
     salaries = codes_of(table, "salary")
     occupations = np.asarray(table["occupation"].to_pylist())
-    median = {
-        job: np.median(salaries[occupations == job]) for job in ("Physician", "Cashier", "Lawyer")
-    }
+    median = {job: np.median(salaries[occupations == job]) for job in ("Physician", "Cashier", "Lawyer")}
     assert median["Physician"] > median["Lawyer"] > median["Cashier"]
 
 

@@ -1,0 +1,63 @@
+"""Write the tables of members into the README and the documentation, from their declarations.
+
+``python docs/generate.py`` rewrites what stands between the marks; ``--check`` only says whether it is up to date.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from sfumato.attacks import ATTACKS
+from sfumato.methods import METHODS
+
+ROOT = Path(__file__).parent.parent
+
+
+def methods_table(prefix: str) -> str:
+    """A row for each method."""
+    rows = ["| method | what it does | page |", "|---|---|---|"]
+    for name, method in METHODS.members.items():
+        rows.append(f"| `{name}` | {method.summary} | [{name}]({prefix}methods/{name}.md) |")
+    return "\n".join(rows)
+
+
+def attacks_table(prefix: str) -> str:
+    """A row for each attack."""
+    rows = ["| attack | what the attacker does | on releases with the law | page |", "|---|---|---|---|"]
+    for name, attack in ATTACKS.members.items():
+        laws = ", ".join(f"`{law}`" for law in attack.laws)
+        rows.append(f"| `{name}` | {attack.summary} | {laws} | [{name}]({prefix}attacks/{name}.md) |")
+    return "\n".join(rows)
+
+
+def filled(text: str, prefix: str) -> str:
+    """A page with its tables made anew."""
+    for mark, table in (("methods", methods_table), ("attacks", attacks_table)):
+        pattern = rf"(<!-- {mark}: begin -->\n).*?(<!-- {mark}: end -->)"
+        content = table(prefix)
+        text = re.sub(
+            pattern, lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text, flags=re.DOTALL
+        )
+    return text
+
+
+def main() -> int:
+    """Rewrite, or check."""
+    stale = []
+    for path, prefix in ((ROOT / "README.md", "docs/"), (ROOT / "docs" / "index.md", "")):
+        text = path.read_text(encoding="utf-8")
+        made = filled(text, prefix)
+        if made != text:
+            stale.append(path.name)
+            if "--check" not in sys.argv:
+                path.write_text(made, encoding="utf-8")
+    if stale and "--check" in sys.argv:
+        print(f"out of date: {', '.join(stale)}. Run python docs/generate.py.")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""``sfumato calibrate``: the parameters that lose least while a goal is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.counts import attribute_names
+from sfumato.cli.options import AsJson, SchemaFile, SqlQuery, TableName
+from sfumato.cli.showing import show, talk
+
+EXAMPLES = (
+    "sfumato calibrate --schema schema.toml --goal epsilon=1 --out design.toml",
+    "sfumato calibrate people.csv --schema schema.toml \\",
+    "    --goal max-risk=0.2 --out design.toml",
+    "sfumato calibrate --schema schema.toml --method splu-gen \\",
+    "    --goal wanted_error_probability=0.6 --out design.toml",
+)
+
+
+def calibrate(
+    data: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[DATA]", help="The private rows; needed for a goal on risk.", show_default=False
+        ),
+    ] = None,
+    *,
+    schema: SchemaFile,
+    method: Annotated[
+        str,
+        typer.Option("--method", metavar="NAME", help="Method whose parameters are chosen."),
+    ] = "randomized-response",
+    goal: Annotated[
+        list[str],
+        typer.Option(
+            "--goal",
+            metavar="NAME=VALUE",
+            help="For randomized-response: epsilon=E; or prior=P and posterior=Q; or max-risk=R, with "
+            "sensitive=ATTRIBUTE, share=S, value-risk.CATEGORY=R, quasi-identifiers=[...]. For splu-gen: "
+            "relative_error, largest_small_count, wanted_error_probability, smallest_large_count, "
+            "allowed_error_probability. May be repeated.",
+            show_default=False,
+        ),
+    ],
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option("--attributes", metavar="NAMES", help="What may be perturbed, separated by commas."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
+    ] = None,
+    table: TableName = None,
+    query: SqlQuery = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choose the parameters of a method that lose least while a goal is kept."""
+    from sfumato.cli.parameters import parse_settings
+    from sfumato.planning.choosing import choose
+    from sfumato.private_table import read_table
+    from sfumato.schema import Schema
+    from sfumato.writing import write_whole
+
+    declared = Schema.read(schema)
+    private = None if data is None else read_table(data, declared, table=table, query=query)
+    names = None if attributes is None else attribute_names(attributes)
+    chosen = choose(method, parse_settings(goal), declared, attributes=names, table=private)
+    if any(each.is_private for each in chosen.tables):
+        talk("Tables marked private were computed from the rows: for your eyes, not for publication.")
+    show(chosen, as_json=as_json)
+    if out is not None:
+        with write_whole(out, parameter="out") as (temporary,):
+            temporary.write_text(chosen.design.to_toml(), encoding="utf-8")
+        talk(f"Wrote {out}. Publish with --design {out}.")

@@ -1,0 +1,116 @@
+"""``sfumato counts``: a table of estimated counts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.options import (
+    AsJson,
+    Confidence,
+    EngineName,
+    EstimatorName,
+    ReleaseFolder,
+    TargetName,
+    engine_named,
+)
+from sfumato.cli.showing import show, talk
+
+if TYPE_CHECKING:
+    from sfumato.answers import AnswerTable
+
+
+EXAMPLES = (
+    "sfumato counts release --by sex,occupation",
+    "sfumato counts release --by occupation --where \"sex = 'Female'\"",
+    "sfumato counts release --by occupation --consistent --csv counts.csv",
+)
+
+
+def counts(
+    release: ReleaseFolder,
+    *,
+    by: Annotated[
+        list[str],
+        typer.Option(
+            "--by",
+            metavar="ATTRIBUTES",
+            help="Attributes, separated by commas; in double quotes when a name holds one.",
+            show_default=False,
+        ),
+    ],
+    where: Annotated[
+        str, typer.Option("--where", metavar="CONDITIONS", help="Only rows that satisfy these.")
+    ] = "",
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Not negative and adding up, therefore biased.")
+    ] = False,
+    confidence: Confidence = 0.95,
+    feasibility: Annotated[
+        Literal["projection", "clip", "em"],
+        typer.Option(
+            "--feasibility",
+            help="How --consistent makes them so: nearest, cut and rescaled, or most likely.",
+        ),
+    ] = "projection",
+    target: TargetName = "table",
+    estimator: EstimatorName = None,
+    as_json: AsJson = False,
+    csv_file: Annotated[
+        Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a new CSV file instead.")
+    ] = None,
+    engine: EngineName = "duckdb",
+) -> None:
+    """Estimate the true counts over the categories of some attributes."""
+    from sfumato.release import load_release
+
+    if as_json and csv_file is not None:
+        raise typer.BadParameter("give --json or --csv, one of them.")
+    if consistent and target != "table":
+        raise typer.BadParameter("--consistent counts are about the table; leave --target out.")
+    if consistent and estimator is not None:
+        raise typer.BadParameter("--consistent starts from the law's own estimates; leave --estimator out.")
+    opened = load_release(release, engine=engine_named(engine))
+    names = attribute_names(by)
+    if consistent:
+        table = opened.consistent_counts(
+            names, where=where, confidence_level=confidence, feasibility=feasibility
+        )
+    else:
+        table = opened.counts(
+            names, where=where, confidence_level=confidence, target=target, estimator=estimator
+        )
+    if csv_file is None:
+        show(table, as_json=as_json)
+    else:
+        write_csv(table, csv_file)
+        talk(f"Wrote {csv_file}.")
+
+
+def attribute_names(texts: Iterable[str]) -> list[str]:
+    """Names from comma-separated texts.
+
+    Examples
+    --------
+    >>> attribute_names(['a,b', '"c,d"'])
+    ['a', 'b', 'c,d']
+    """
+    rows = csv.reader(texts, skipinitialspace=True)
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def write_csv(table: AnswerTable, path: Path) -> None:
+    """A new CSV file with a column for each attribute, and estimate, std_error, low, high."""
+    from sfumato.writing import write_whole
+
+    with (
+        write_whole(path, parameter="csv") as (temporary,),
+        temporary.open("w", encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.column_names())
+        writer.writerows([*labels, *numbers] for labels, *numbers in table.cells())

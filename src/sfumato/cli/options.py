@@ -1,0 +1,117 @@
+"""Arguments and options that several verbs share, and the examples under their help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sfumato.cli.completion import complete_attacks, complete_methods, complete_settings
+from sfumato.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from sfumato.engines.protocol import Engine
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A .csv, .tsv or .parquet file, file.duckdb::table, or a sqlite:/// or postgresql:// address.",
+        show_default=False,
+    ),
+]
+TableName = Annotated[str | None, typer.Option("--table", metavar="NAME", help="Table of a database.")]
+SqlQuery = Annotated[
+    str | None,
+    typer.Option("--query", metavar="SQL", help="SQL for SQLite or Postgres, instead of a whole table."),
+]
+SchemaFile = Annotated[
+    Path, typer.Option("--schema", metavar="FILE", help="Schema file (TOML).", show_default=False)
+]
+ReleaseFolder = Annotated[
+    Path, typer.Argument(metavar="RELEASE", help="Folder of a release.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+MethodName = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="Method to publish by; `sfumato methods` lists them.",
+        autocompletion=complete_methods,
+    ),
+]
+AttackName = Annotated[
+    str,
+    typer.Option(
+        "--attack",
+        metavar="NAME",
+        help="Attack to run; `sfumato attacks` lists them.",
+        show_default=False,
+        autocompletion=complete_attacks,
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter; may be repeated. The value is TOML or plain text, or @FILE with the value in a "
+        ".json, .toml or .csv file. NAME.ATTRIBUTE=VALUE sets it for one attribute.",
+        autocompletion=complete_settings,
+    ),
+]
+DesignFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--design", metavar="FILE", help='Design file (TOML): method = "..." and a line for each parameter.'
+    ),
+]
+EngineName = Annotated[
+    Literal["duckdb", "spark"], typer.Option("--engine", help="What reads and counts rows.")
+]
+Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
+TargetName = Annotated[
+    Literal["table", "population"],
+    typer.Option(
+        "--target",
+        help="What is estimated: counts of the private table itself, or what its population leads to expect.",
+    ),
+]
+
+EstimatorName = Annotated[
+    str | None,
+    typer.Option(
+        "--estimator",
+        metavar="NAME",
+        help="Another estimator of the release's law, such as xiao-tao; the law's own when not given.",
+    ),
+]
+
+
+def engine_named(name: str) -> Engine:
+    """The engine of that name.
+
+    Raises
+    ------
+    MissingExtraError
+        When it is not installed.
+    """
+    if name == "spark":
+        raise MissingExtraError("the Spark engine", extra="spark")
+    from sfumato.engines.duckdb import DuckDBEngine
+
+    return DuckDBEngine()
+
+
+def examples(*commands: str) -> str:
+    """The text under a verb's help.
+
+    Examples
+    --------
+    >>> examples("sfumato demo").splitlines()
+    ['Examples:', '  sfumato demo']
+    """
+    # A bracket would be read as markup.
+    return "\n".join(["Examples:", *(f"  {each}".replace("[", r"\[") for each in commands)])

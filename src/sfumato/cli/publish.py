@@ -1,0 +1,105 @@
+"""``sfumato publish``: from private rows to a release folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from sfumato.cli.options import (
+    AsJson,
+    Data,
+    DesignFile,
+    EngineName,
+    MethodName,
+    SchemaFile,
+    Settings,
+    SqlQuery,
+    TableName,
+    engine_named,
+)
+from sfumato.cli.showing import progress_bar, show_json, talk, warn
+
+if TYPE_CHECKING:
+    from sfumato.release import Release
+
+
+EXAMPLES = (
+    "sfumato publish people.csv --schema schema.toml \\",
+    "    --method randomized-response --set epsilon=1 --out release",
+    "sfumato publish people.csv --schema schema.toml \\",
+    "    --method randomized-response --set retention.job=0.5 --out release",
+    "sfumato publish people.csv --schema schema.toml \\",
+    "    --design design.toml --out release",
+)
+
+
+def publish(
+    data: Data,
+    *,
+    schema: SchemaFile,
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="Folder to make; it must not exist.", show_default=False),
+    ],
+    method: MethodName = None,
+    settings: Settings = None,
+    design: DesignFile = None,
+    format: Annotated[
+        Literal["parquet", "csv"], typer.Option("--format", help="Format of the published files.")
+    ] = "parquet",
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", help="For tests and demonstrations only: the release is NOT private."
+        ),
+    ] = None,
+    table: TableName = None,
+    query: SqlQuery = None,
+    engine: EngineName = "duckdb",
+    as_json: AsJson = False,
+) -> None:
+    """Publish private rows by a method, into a new release folder, whole or not at all."""
+    from sfumato.cli.parameters import design_from
+    from sfumato.private_table import read_table
+    from sfumato.publishing import publish as publish_table
+
+    chosen = design_from(method, settings, design)
+    private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))
+    if seed is not None:
+        warn("this release is NOT PRIVATE. Whoever knows or guesses the seed can undo the noise.")
+    learned = private.schema.publishable.learned
+    if learned:
+        warn(
+            f"the categories of {', '.join(learned)} were learned from the data and become public with the release; "
+            "the manifest says so."
+        )
+    with progress_bar("Publishing", lambda: private.number_of_rows) as advance:
+        release = publish_table(private, chosen, out, format=format, seed=seed, progress=advance)
+    if as_json:
+        show_json(_facts(release))
+    else:
+        typer.echo(_summary(release))
+    talk(f"Next: sfumato report {out} --out report.html")
+
+
+def _facts(release: Release) -> dict[str, Any]:
+    manifest = release.manifest
+    return {
+        "release": str(release.folder),
+        "method": release.method,
+        "law": manifest.law["law"],
+        "number_of_rows": release.number_of_rows,
+        "guarantees": [each.sentence for each in release.guarantees],
+        "reproducible": manifest.reproducible,
+        "privacy": manifest.privacy,
+        "chosen_from_private_data": manifest.chosen_from_private_data,
+    }
+
+
+def _summary(release: Release) -> str:
+    promises = [f"  {each.sentence}" for each in release.guarantees]
+    title = f"{release.folder}: {release.number_of_rows:,} rows by {release.method}"
+    privacy = release.manifest.privacy
+    return "\n".join([title, "Promise", *promises, f"{privacy[:1].upper()}{privacy[1:]}."])

@@ -1,0 +1,1 @@
+"""Mathematics of single methods and attacks: arrays in, arrays out, noise as an argument."""

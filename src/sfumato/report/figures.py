@@ -1,0 +1,274 @@
+"""Charts as Vega-Lite, in plain data: nothing is drawn here, and nothing is fetched to draw it.
+
+Categories enter charts as data, never as field names or expressions, so that no category can become
+code. Colours are the page's own variables, so that a chart follows a reader's light or dark setting.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LARGEST_CHART = 30
+"""Categories that one chart shows; more cannot be told apart."""
+
+ESTIMATE_COLOUR = "var(--estimate)"
+REFERENCE_COLOUR = "var(--reference)"
+BOUNDS_COLOUR = "var(--ink-soft)"
+SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 6))
+"""Told apart by readers who confuse red and green too; they repeat when there are more series."""
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
+
+INTERVAL = {"type": "rule", "strokeWidth": 3, "strokeCap": "round", "opacity": 0.45}
+BOUNDS = {"type": "rule", "strokeWidth": 1.5, "opacity": 1}
+DOT = {"type": "point", "filled": True, "size": 62, "opacity": 1}
+RING = {"type": "point", "filled": False, "size": 62, "strokeWidth": 2, "opacity": 1}
+
+CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--ink-soft)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 230,
+    },
+    "legend": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--ink-soft)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 400,
+        "orient": "top",
+        "direction": "horizontal",
+        "columnPadding": 24,
+        "symbolOpacity": 1,
+        "symbolStrokeWidth": 2,
+    },
+    "axisX": {"tickCount": 8},
+    "axisY": {
+        "gridDash": [2, 4],
+        "ticks": False,
+        "domain": False,
+        "labelPadding": 8,
+    },
+}
+
+
+def interval_chart(
+    points: Sequence[Mapping[str, Any]],
+    *,
+    attribute: str,
+    estimated: str,
+    reference: str | None,
+    bounded: str | None = None,
+    description: str,
+) -> dict[str, Any]:
+    """Estimates with their intervals, and beside each the number it is to be held against, if there is one.
+
+    Parameters
+    ----------
+    points
+        Mappings with ``category``, ``estimate``, ``low``, ``high`` and, if they have a name, ``reference``
+        or ``least`` and ``most``, in the order shown.
+    attribute
+        Whose categories they are.
+    estimated, reference, bounded
+        What the legend calls estimates, the numbers beside them, and certain bounds; None for those not given.
+    description
+        For those who cannot see the chart.
+
+    Examples
+    --------
+    >>> point = {"category": "Sales", "estimate": 10.0, "low": 8.0, "high": 12.0, "reference": 9}
+    >>> chart = interval_chart([point], attribute="job", estimated="reconstructed", reference="published",
+    ...                        description="One category.")
+    >>> [layer["mark"]["type"] for layer in chart["layer"]]
+    ['rule', 'point', 'point']
+    """
+    category = {"field": "category", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}
+    named = {"estimate": estimated, "low": "low", "high": "high"}
+    colours = {estimated: ESTIMATE_COLOUR}
+    if reference is not None:
+        named["reference"] = reference
+        colours[reference] = REFERENCE_COLOUR
+    if bounded is not None:
+        named |= {"least": "at least", "most": "at most"}
+        colours[bounded] = BOUNDS_COLOUR
+    tooltip = [
+        {"field": "category", "type": "nominal", "title": attribute},
+        *(
+            {"field": field, "type": "quantitative", "format": ",.0f", "title": title}
+            for field, title in named.items()
+        ),
+    ]
+    scale = {"domain": list(colours), "range": list(colours.values())}
+
+    def layer(mark: dict[str, Any], name: str, field: str, **more: Any) -> dict[str, Any]:
+        return {
+            "mark": mark,
+            "encoding": {
+                "y": category,
+                "x": {"field": field, "type": "quantitative", "title": "rows"},
+                "color": {"datum": name, "type": "nominal", "scale": scale, "legend": {"title": None}},
+                "tooltip": tooltip,
+                **more,
+            },
+        }
+
+    layers = [] if bounded is None else [layer(BOUNDS, bounded, "least", x2={"field": "most"})]
+    layers.append(layer(INTERVAL, estimated, "low", x2={"field": "high"}))
+    if reference is not None:
+        layers.append(layer(RING, reference, "reference"))
+    layers.append(layer(DOT, estimated, "estimate"))
+    return _whole(description, points, layers, height=21 * len(points))
+
+
+def comparison_chart(
+    points: Sequence[Mapping[str, Any]], *, across: str, zero: str, description: str
+) -> dict[str, Any]:
+    """Intervals of several releases for the same questions, around the truth at zero.
+
+    Parameters
+    ----------
+    points
+        Mappings with ``question``, ``release``, ``estimate``, ``low`` and ``high``, the last three
+        as differences from the truth.
+    across
+        Title of the horizontal axis.
+    zero
+        What the line at zero is called.
+    description
+        For those who cannot see the chart.
+
+    Examples
+    --------
+    >>> point = {"question": "cooks", "release": "0.5", "estimate": 1.0, "low": -2.0, "high": 4.0}
+    >>> chart = comparison_chart([point], across="difference", zero="truth", description="One.")
+    >>> chart["layer"][0]["mark"]["type"]
+    'rule'
+    """
+    place = {
+        "y": {"field": "question", "type": "nominal", "sort": None, "title": None},
+        "yOffset": {"field": "release", "type": "nominal", "sort": None},
+        "color": _series(points, "release"),
+        "tooltip": [
+            {"field": "question", "type": "nominal", "title": "question"},
+            {"field": "release", "type": "nominal", "title": "release"},
+            *(
+                {"field": each, "type": "quantitative", "format": "+.1f", "title": each}
+                for each in ("estimate", "low", "high")
+            ),
+        ],
+    }
+    horizontal = {"type": "quantitative", "title": across}
+    return _whole(
+        description,
+        points,
+        [
+            {
+                "data": {"values": [{"at": 0, "name": zero}]},
+                "mark": {"type": "rule", "strokeWidth": 1.5, "color": "var(--ink)", "strokeDash": [5, 4]},
+                "encoding": {
+                    "x": {"field": "at", **horizontal},
+                    "tooltip": {"field": "name", "type": "nominal", "title": "line"},
+                },
+            },
+            {
+                "mark": INTERVAL,
+                "encoding": {**place, "x": {"field": "low", **horizontal}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": DOT,
+                "encoding": {**place, "x": {"field": "estimate", **horizontal}},
+            },
+        ],
+        height=18 * len(points),
+    )
+
+
+def cost_chart(
+    points: Sequence[Mapping[str, Any]], *, across: str, up: str, description: str
+) -> dict[str, Any]:
+    """What each question's answer costs in accuracy, against the strength of the promise.
+
+    Parameters
+    ----------
+    points
+        Mappings with ``question``, ``release``, ``promise`` and ``error``, both numbers above zero.
+    across, up
+        Titles of the two axes.
+    description
+        For those who cannot see the chart.
+
+    Examples
+    --------
+    >>> point = {"question": "cooks", "release": "0.5", "promise": 3.9, "error": 2.5}
+    >>> chart = cost_chart([point], across="epsilon", up="error", description="One question.")
+    >>> chart["encoding"]["y"]["scale"]["type"]
+    'log'
+    """
+    encoding = {
+        "x": {
+            "field": "promise",
+            "type": "quantitative",
+            "title": across,
+            "scale": {"zero": False, "padding": 12},
+        },
+        "y": {
+            "field": "error",
+            "type": "quantitative",
+            "title": up,
+            "scale": {"type": "log", "nice": False, "padding": 12},
+            # Left to itself, a logarithmic axis draws a line for every digit.
+            "axis": {"values": [digit * 10.0**power for power in range(-3, 4) for digit in (1, 2, 5)]},
+        },
+        "color": _series(points, "question"),
+        "tooltip": [
+            {"field": "question", "type": "nominal", "title": "question"},
+            {"field": "release", "type": "nominal", "title": "release"},
+            {"field": "promise", "type": "quantitative", "format": ".3f", "title": across},
+            {"field": "error", "type": "quantitative", "format": ".2f", "title": up},
+        ],
+    }
+    marks = [
+        {"mark": {"type": "line", "strokeWidth": 2}},
+        {"mark": DOT},
+    ]
+    return {**_whole(description, points, marks, height=300), "encoding": encoding}
+
+
+def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
+    names = list(dict.fromkeys(point[field] for point in points))
+    colours = list(itertools.islice(itertools.cycle(SERIES_COLOURS), len(names)))
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": None,
+        "scale": {"domain": names, "range": colours},
+        "legend": {"title": None},
+    }
+
+
+def _whole(
+    description: str, points: Sequence[Mapping[str, Any]], layers: list[dict[str, Any]], *, height: int
+) -> dict[str, Any]:
+    """A chart as wide as its place on the page."""
+    return {
+        "description": description,
+        "width": "container",
+        "height": height,
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": CONFIG,
+        "data": {"values": [dict(point) for point in points]},
+        "layer": layers,
+    }

@@ -1,0 +1,208 @@
+"""What a release says of each attribute on its own, and how that compares with the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.answers import AnswerTable
+from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
+from sfumato.estimates import Floats
+from sfumato.private_table import PrivateTable
+from sfumato.release import Release
+from sfumato.schema import Attribute
+
+CONFIDENCE_LEVEL = 0.95
+"""Of every interval in a report."""
+
+
+@dataclass(frozen=True, eq=False)
+class Margin:
+    """One attribute's true counts as the release gives them, and the published ones they come from.
+
+    Parameters
+    ----------
+    attribute
+        Which attribute.
+    answers
+        Estimates of the true counts.
+    published
+        ``(attribute.size,)``, counts of the published rows as they stand; None where the release does not
+        hold this attribute as one value for each row.
+
+    Examples
+    --------
+    >>> from sfumato.estimates import Estimates
+    >>> from sfumato.schema import Role
+    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
+    >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
+    >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")
+    >>> Margin(job, answers, np.array([6, 4])).is_exact
+    False
+    """
+
+    attribute: Attribute
+    answers: AnswerTable
+    published: npt.NDArray[Any] | None
+
+    @property
+    def is_exact(self) -> bool:
+        """The law leaves no error: the true counts themselves were published."""
+        estimates = self.answers.estimates
+        is_certain = estimates.bounds is None or np.array_equal(*estimates.bounds)
+        return is_certain and not estimates.variances.any()
+
+    @property
+    def is_unbiased(self) -> bool:
+        """The estimates rest on the law alone; others come with an assumption, which their name states."""
+        return self.answers.estimator == "unbiased"
+
+    @property
+    def finite_bounds(self) -> tuple[Floats, Floats] | None:
+        """Between what the true counts certainly lie; None where the release does not say, or says nothing useful."""
+        bounds = self.answers.estimates.bounds
+        return None if bounds is None or not np.isfinite(bounds).all() else bounds
+
+    def cells(self) -> Iterator[tuple[str, float, float, float, float]]:
+        """Label, estimate, standard error, low and high of every category."""
+        for labels, *numbers in self.answers.cells():
+            estimate, error, low, high = numbers
+            yield labels[0], estimate, error, low, high
+
+    def largest(self, number: int) -> tuple[int, ...]:
+        """Codes of the largest estimates, in the schema's order."""
+        ranked = np.argsort(-self.answers.estimates.values, kind="stable")
+        return tuple(sorted(int(code) for code in ranked[:number]))
+
+
+@dataclass(frozen=True)
+class OpenMargin:
+    """An attribute of which the release does not determine the true counts.
+
+    Parameters
+    ----------
+    attribute
+        Which attribute.
+    reason
+        Why not, in a sentence.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Role
+    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
+    >>> OpenMargin(job, "the law leaves it open.").reason
+    'the law leaves it open.'
+    """
+
+    attribute: Attribute
+    reason: str
+
+
+def read_margins(release: Release) -> tuple[Margin | OpenMargin, ...]:
+    r"""Every published attribute's margin, or the reason why there is none.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa
+    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
+    ...     [margin.is_exact for margin in read_margins(release)]
+    [False]
+    """
+    return tuple(_read_margin(release, attribute) for attribute in release.schema.attributes)
+
+
+def _read_margin(release: Release, attribute: Attribute) -> Margin | OpenMargin:
+    try:
+        answers = release.counts([attribute.name], confidence_level=CONFIDENCE_LEVEL)
+    except (NotIdentifiableError, TooLargeError) as error:
+        return OpenMargin(attribute, str(error))
+    rows = release.manifest.tables[0]
+    schema = rows.schema_of_attributes
+    # A column of whole numbers may be a count, and then a row is not a person: nothing to set beside an
+    # estimate. Nor is there where rows hold other categories than those asked about.
+    is_one_value_a_row = (
+        not rows.integers and attribute.name in schema and schema[attribute.name].labels == attribute.labels
+    )
+    published = release.count_by([attribute.name]).counts if is_one_value_a_row else None
+    return Margin(attribute, answers, published)
+
+
+@dataclass(frozen=True, eq=False)
+class TrueMargin:
+    """A margin held against the private table. Private.
+
+    Parameters
+    ----------
+    margin
+        What the release says.
+    truth
+        ``(attribute.size,)``, the true counts.
+
+    Examples
+    --------
+    >>> from sfumato.estimates import Estimates
+    >>> from sfumato.schema import Role
+    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
+    >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
+    >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")
+    >>> TrueMargin(Margin(job, answers, None), np.array([8, 2])).scores.tolist()
+    [-0.5, 0.5]
+    """
+
+    margin: Margin
+    truth: npt.NDArray[np.int64]
+
+    @property
+    def scores(self) -> Floats:
+        """Estimate minus truth in standard errors; NaN where the standard error is zero."""
+        estimates = self.margin.answers.estimates
+        errors = estimates.standard_errors
+        differences = estimates.values - self.truth
+        scores = np.full(len(errors), np.nan)
+        np.divide(differences, errors, out=scores, where=errors > 0)
+        return scores
+
+    @property
+    def is_covered(self) -> npt.NDArray[np.bool_]:
+        """Whether each interval contains the truth."""
+        low, high = self.margin.answers.intervals()
+        return np.asarray((low <= self.truth) & (self.truth <= high))
+
+
+def compare_with_truth(margins: Sequence[Margin | OpenMargin], table: PrivateTable) -> tuple[TrueMargin, ...]:
+    r"""The margins that the release determines, each with the true counts. Private.
+
+    Raises
+    ------
+    DataError
+        When the table cannot be the one the release was made from.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa
+    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
+    ...     [compared.truth.tolist() for compared in compare_with_truth(read_margins(release), table)]
+    [[500, 500]]
+    """
+    known = [margin for margin in margins if isinstance(margin, Margin)]
+    for margin in known:
+        name = margin.attribute.name
+        if name not in table.schema or table.schema[name].labels != margin.attribute.labels:
+            raise DataError(
+                f"the private table's schema does not declare {name!r} as the release does. "
+                "Give the table, and the schema, that the release was made from.",
+                attribute=name,
+            )
+    return tuple(TrueMargin(margin, table.count_by([margin.attribute.name]).counts) for margin in known)

@@ -1,0 +1,275 @@
+"""What a report says about one release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sfumato.answers import Answer, show
+from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
+from sfumato.methods import METHODS, Design
+from sfumato.planning.plan import plan
+from sfumato.release import Release
+from sfumato.release.manifest import TableEntry
+from sfumato.report.document import (
+    Banner,
+    Block,
+    Bullets,
+    Document,
+    Facts,
+    Folded,
+    Grid,
+    Paragraph,
+    Promise,
+    Section,
+    Subheading,
+)
+from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
+from sfumato.report.margins import Margin, OpenMargin, TrueMargin
+from sfumato.report.repetition import release_name, repetition_section
+from sfumato.schema import Attribute, Schema
+
+LARGEST_LIST = 6
+"""Files that are named one by one."""
+
+NOT_PRIVATE = Banner(
+    "not-private",
+    "This release is not private",
+    "It was made with a seed, so that it can be repeated. Anyone who knows or guesses the seed can undo the "
+    "noise. The promise below would hold for noise from the operating system; it does not hold here. Use this "
+    "release for tests and demonstrations only.",
+)
+CUSTODIAN_ONLY = Banner(
+    "custodian-only",
+    "Private: for the custodian only",
+    "This page holds numbers computed from the original rows. It must not be published or passed on. A page that "
+    "may be published is made without the private table.",
+)
+
+
+def describe_release(
+    release: Release,
+    margins: Sequence[Margin | OpenMargin],
+    truth: Sequence[TrueMargin] | None = None,
+    *,
+    command: str | None = None,
+) -> Document:
+    r"""The whole report of a release, as data.
+
+    Parameters
+    ----------
+    release
+        The release.
+    margins
+        What it says of each attribute.
+    truth
+        The same held against the private table; makes the document private.
+    command
+        The command line that asked for the report, to be repeated in it.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa
+    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
+    >>> from sfumato.report.margins import read_margins
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
+    ...     document = describe_release(release, read_margins(release))
+    >>> document.sections[1].title
+    'The promise'
+    """
+    design = _design(release)
+    title = design.title if design else release.method
+    size = _size(release)
+    sections = [
+        _what_was_published(release, margins, design),
+        _promise(release),
+        _not_protected(release),
+        _chosen_from_private_data(release),
+        *_expected_accuracy(release, design, size),
+        *estimated_section(margins),
+        *exact_section(margins),
+        *([] if truth is None else [compared_section(truth)]),
+        repetition_section(release, margins, command),
+        *([Section("Sources", (Bullets(citations),))] if (citations := release.manifest.citations) else []),
+    ]
+    banners = [CUSTODIAN_ONLY] if truth is not None else []
+    banners += [NOT_PRIVATE] if release.manifest.reproducible else []
+    return Document(
+        eyebrow="Report on a release",
+        title=release_name(release),
+        lead=(
+            f"{_show_size(size)} of {len(release.schema.names)} attributes, published by {title}: "
+            "what was published, what is promised to the people in it, and how far its numbers can be trusted."
+        ),
+        banners=tuple(banners),
+        sections=tuple(sections),
+        footer=f"The release was made by {release.manifest.software}. This page loads nothing from outside.",
+    )
+
+
+def _design(release: Release) -> Design | None:
+    """The method with its parameters, where this version knows them; the law is enough to do without."""
+    try:
+        return METHODS.read(release.manifest.method)
+    except SfumatoError:
+        return None
+
+
+def _size(release: Release) -> Answer | None:
+    """How many rows the private table has; published tables of counts have other numbers of rows."""
+    try:
+        return release.query()
+    except (NotIdentifiableError, TooLargeError):
+        return None
+
+
+def _show_size(size: Answer | None) -> str:
+    if size is None:
+        return "Rows"
+    if size.is_exact:
+        return f"{show(size.estimate, 0)} rows"
+    error = size.standard_error
+    return f"About {show(size.estimate, error)} rows (standard error {show(error, error)})"
+
+
+def _what_was_published(
+    release: Release, margins: Sequence[Margin | OpenMargin], design: Design | None
+) -> Section:
+    manifest = release.manifest
+    parameters = {name: value for name, value in manifest.method.items() if name != "method"}
+    facts = [
+        ("method", f"{design.title} ({release.method})" if design else release.method),
+        *((name, _show_parameter(value, _help(design, name))) for name, value in parameters.items()),
+        ("files", _show_files(manifest.tables)),
+        ("noise", manifest.privacy),
+        ("link to the truth", release.law.sentence),
+    ]
+    attributes = Grid(
+        "Published attributes",
+        ("attribute", "role", "categories", "true counts"),
+        tuple(
+            (
+                each.attribute.name,
+                each.attribute.role.value,
+                _show_categories(each.attribute, release.published_schema),
+                _status(each),
+            )
+            for each in margins
+        ),
+        text_columns=4,
+    )
+    every_category = Facts(tuple((each.name, ", ".join(each.labels)) for each in release.schema.attributes))
+    return Section(
+        "What was published",
+        (
+            *([Paragraph(design.summary)] if design else []),
+            Facts(tuple(facts)),
+            attributes,
+            Folded("Every category of every attribute", (every_category,)),
+        ),
+    )
+
+
+def _show_categories(attribute: Attribute, published: Schema) -> str:
+    if attribute.name not in published:
+        return f"{attribute.size:,}, not published"
+    coarse = published[attribute.name]
+    same = coarse.labels == attribute.labels
+    return f"{attribute.size:,}" if same else f"{attribute.size:,}, published in {coarse.size:,}"
+
+
+def _status(margin: Margin | OpenMargin) -> str:
+    if isinstance(margin, OpenMargin):
+        return "not determined"
+    if margin.is_exact:
+        return "known exactly"
+    return "estimated" if margin.is_unbiased else "estimated, under an assumption"
+
+
+def _show_files(tables: Sequence[TableEntry]) -> str:
+    shown = [f"{each.path} ({each.number_of_rows:,} rows)" for each in tables[:LARGEST_LIST]]
+    rest = len(tables) - len(shown)
+    return ", ".join(shown) + (f", and {rest} more" if rest else "")
+
+
+def _help(design: Design | None, name: str) -> str | None:
+    field = type(design).model_fields.get(name) if design else None
+    return field.description if field else None
+
+
+def _show_parameter(value: Any, help_text: str | None) -> str:
+    shown = _show_value(value)
+    return f"{shown} ({help_text})" if help_text else shown
+
+
+def _show_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_show_value(each)}" for name, each in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(_show_value(each) for each in value) or "none"
+    return str(value)
+
+
+def _promise(release: Release) -> Section:
+    promises = tuple(
+        Promise(
+            each.plain_words,
+            each.sentence,
+            (
+                ("Protected", each.protected_unit),
+                ("Made hard to tell apart", each.neighbours),
+                ("Against someone who", each.attacker),
+                ("Definition", each.reference),
+            ),
+        )
+        for each in release.guarantees
+    )
+    nothing = Paragraph("The release makes no promise.")
+    return Section("The promise", promises or (nothing,))
+
+
+def _not_protected(release: Release) -> Section:
+    manifest = release.manifest
+    blocks: list[Block] = []
+    for title, items in (
+        ("Outside the promise", manifest.not_protected),
+        ("Known weaknesses", manifest.weaknesses),
+        ("The promise assumes", manifest.assumptions),
+    ):
+        if items:
+            blocks += [Subheading(title), Bullets(items)]
+    return Section(
+        "What is not protected",
+        tuple(blocks) or (Paragraph("The release names nothing outside its promise."),),
+    )
+
+
+def _chosen_from_private_data(release: Release) -> Section:
+    chosen = release.manifest.chosen_from_private_data
+    if chosen:
+        explanation = (
+            "These were chosen by looking at the private rows, which the promise does not account for:"
+        )
+        blocks: tuple[Block, ...] = (Paragraph(explanation), Facts(tuple(chosen.items())))
+    else:
+        blocks = (Paragraph("Nothing: every parameter and every list of categories was fixed beforehand."),)
+    return Section("Chosen by looking at the private data", blocks)
+
+
+def _expected_accuracy(release: Release, design: Design | None, size: Answer | None) -> list[Section]:
+    """What the design promises before any row is read; left out where this version cannot say."""
+    if design is None or size is None:
+        return []
+    try:
+        tables = plan(design, release.schema, round(size.estimate)).tables
+    except SfumatoError:
+        return []
+    reading = Paragraph(
+        "A standard error says how far an estimate usually is from the truth: within one standard error in about "
+        "two cases of three, within two in about 95 of 100. These are known before publication, from the method "
+        "alone."
+    )
+    return [Section("Expected accuracy", (reading, *(Grid.of(table) for table in tables)))]

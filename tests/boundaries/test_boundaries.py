@@ -1,0 +1,95 @@
+"""Lines that no module may cross."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sfumato
+
+SOURCE = Path(sfumato.__file__).parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+HEAVY = (
+    "altair",
+    "duckdb",
+    "kmedoids",
+    "nicegui",
+    "opendp",
+    "pyarrow",
+    "pyspark",
+    "scipy.stats",
+    "sklearn",
+    "vl_convert",
+)
+
+
+def modules_after(code: str) -> set[str]:
+    """Names in ``sys.modules`` after running some code in a new process."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print('\\n'.join(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_sfumato_loads_nothing_heavy():
+    """Names are loaded when they are used."""
+    loaded = modules_after("import sfumato")
+    assert not loaded & {*HEAVY, "numpy", "pydantic"}
+
+
+def test_listing_the_members_of_all_families_loads_nothing_heavy():
+    """The command line lists them on every start."""
+    loaded = modules_after(
+        "from sfumato.methods import METHODS; METHODS.members\n"
+        "from sfumato.attacks import ATTACKS; ATTACKS.members"
+    )
+    assert not loaded & set(HEAVY)
+
+
+def test_every_public_name_is_there():
+    """The lazy table and the list of public names are one."""
+    assert set(sfumato.__all__) == {*sfumato._HOMES, "__version__"}
+    assert len(sfumato.__all__) < 40
+    for name in sfumato.__all__:
+        assert getattr(sfumato, name) is not None
+    with pytest.raises(AttributeError):
+        _ = sfumato.nonsense
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_randomness_has_one_home(path):
+    """SQL's random() and numpy's or Python's generators are not used where rows are private."""
+    if path.is_relative_to(SOURCE / "datasets"):
+        pytest.skip("synthetic data carry no privacy; their generator is numpy's")
+    text = path.read_text(encoding="utf-8")
+    if path.name != "randomness.py":
+        assert not re.search(r"os\.urandom|import secrets|import random\b|from random\b", text)
+    assert not re.search(r"\b(np|numpy)\.random\.(seed|rand|randint|choice|shuffle|normal)\b", text)
+    assert not re.search(r"(?i)select[^\"']*\brandom\(\)|using sample|tablesample", text)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_stay_small(path):
+    """Past four hundred lines a file holds two ideas."""
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_nothing_listens_and_nothing_reaches_out():
+    """Sockets are opened by the data sets' downloads alone."""
+    reaching = {
+        path.relative_to(SOURCE).parts[0]
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in [getattr(node, "module", None) or node.names[0].name]
+        if name.split(".")[0] in ("socket", "urllib", "http", "requests", "httpx")
+    }
+    assert reaching <= {"datasets"}

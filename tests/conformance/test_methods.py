@@ -1,0 +1,205 @@
+"""What every method must do, whatever it is; a new file in ``methods/`` is tested here by itself."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import itertools
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from samples import SCHEMA, people
+from sfumato import load_release, publish, read_table
+from sfumato.errors import DataError, NotIdentifiableError
+from sfumato.methods import METHODS
+from sfumato.randomness import NoiseSource
+
+MEMBERS = list(METHODS.members.items())
+each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for name, _ in MEMBERS])
+
+MAY_VARY = {"sha256", "hash", "number_of_rows", "checksum"}
+"""Published statistics: these may differ between tables that differ in one person."""
+
+
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """One seeded release by the example design of every method, made when first asked for."""
+    folder = tmp_path_factory.mktemp("conformance")
+    made = {}
+
+    def release_of(name):
+        if name not in made:
+            table = read_table(people(2_000), SCHEMA)
+            made[name] = publish(table, METHODS.get(name).example(SCHEMA), folder / name, seed=11)
+        return made[name]
+
+    return release_of
+
+
+@each_method
+def test_the_public_name_is_the_file_name(name, method):
+    """With hyphens for underscores; a folder when it takes several files."""
+    home = f"sfumato.methods.{name.replace('-', '_')}"
+    assert f"{method.__module__}.".startswith(f"{home}.")
+
+
+@each_method
+def test_every_parameter_explains_itself(name, method):
+    """One line of help, declared with the parameter."""
+    for parameter, field in method.model_fields.items():
+        if parameter != METHODS.tag:
+            assert field.description, f"{name}.{parameter} has no description"
+
+
+@each_method
+def test_the_class_says_what_it_promises_and_where_it_comes_from(name, method):
+    """Title, summary, weaknesses, citations, and the headings of a method's docstring."""
+    assert method.title
+    assert method.summary
+    assert method.weaknesses
+    assert method.citations
+    for heading in ("Promise", "Against whom", "Weaknesses", "References"):
+        assert heading in (method.__doc__ or ""), f"the docstring of {name} has no {heading}"
+
+
+@each_method
+def test_the_design_survives_the_manifest(name, method, releases):
+    """Every public parameter is in the manifest, and nothing else is needed to build the design again."""
+    stored = dict(releases(name).manifest.method)
+    assert stored.pop("method") == name
+    assert METHODS.make(name, stored) == method.example(SCHEMA)
+
+
+@each_method
+def test_the_release_opens_again_as_it_was(name, method, releases):
+    """Law and guarantees are read back equal."""
+    again = load_release(releases(name).folder)
+    assert again.law == releases(name).law
+    assert again.guarantees == releases(name).guarantees
+    assert all(each.sentence and each.plain_words for each in again.guarantees)
+    assert again.law.sentence
+
+
+@each_method
+def test_every_published_attribute_can_be_asked_about(name, method, releases):
+    """An estimate with a standard error and an interval around it, or a reason why there is none."""
+    release = releases(name)
+    for attribute in release.schema.attributes:
+        try:
+            table = release.counts([attribute.name])
+        except NotIdentifiableError as refusal:
+            assert len(str(refusal)) > 20
+            continue
+        low, high = table.intervals()
+        assert np.isfinite(table.values).all()
+        assert np.isfinite(table.standard_errors).all()
+        assert (low <= table.values.ravel() + 1e-9).all()
+        assert (table.values.ravel() <= high + 1e-9).all()
+
+
+@each_method
+def test_consistent_counts_are_not_negative(name, method, releases):
+    """Whatever else they are."""
+    release = releases(name)
+    for attribute in release.schema.attributes:
+        try:
+            assert (release.consistent_counts([attribute.name]).values >= -1e-9).all()
+        except NotIdentifiableError as refusal:
+            assert len(str(refusal)) > 20
+
+
+@each_method
+def test_a_plan_needs_no_data_and_marks_what_it_computes_from_data(name, method):
+    """Without a table nothing is private; with one, what was computed from it says so."""
+    design = method.example(SCHEMA)
+    public = design.plan_tables(SCHEMA, 2_000, None)
+    assert public
+    assert not any(each.is_private for each in public)
+    with_data = design.plan_tables(SCHEMA, 2_000, read_table(people(2_000), SCHEMA))
+    assert {each.title for each in public if not each.is_private} <= {each.title for each in with_data}
+
+
+@each_method
+def test_a_seed_reproduces_and_its_absence_does_not(name, method, releases, tmp_path):
+    """Same seed, same bytes; no seed, new entropy."""
+    design = method.example(SCHEMA)
+    again = publish(read_table(people(2_000), SCHEMA), design, tmp_path / "again", seed=11)
+    assert again.manifest == releases(name).manifest
+    fresh = publish(read_table(people(2_000), SCHEMA), design, tmp_path / "fresh")
+    assert fresh.manifest.tables[0].sha256 != again.manifest.tables[0].sha256
+    assert not fresh.manifest.reproducible
+
+
+def without_published_statistics(value):
+    """A descriptor without what may vary."""
+    if isinstance(value, dict):
+        return {key: without_published_statistics(each) for key, each in value.items() if key not in MAY_VARY}
+    if isinstance(value, list):
+        return [without_published_statistics(each) for each in value]
+    return value
+
+
+@each_method
+def test_one_person_more_or_less_changes_no_word_of_the_manifest(name, method, releases, tmp_path):
+    """Two tables that differ in one person have the same manifest outside the published statistics."""
+    rows = people(2_000)
+    changed = rows.set_column(4, "job", pa.array(["Other", *rows["job"].to_pylist()[1:]]))
+    other = publish(read_table(changed, SCHEMA), method.example(SCHEMA), tmp_path / "other", seed=11)
+    manifests = [
+        without_published_statistics(json.loads((each.folder / "datapackage.json").read_text()))
+        for each in (releases(name), other)
+    ]
+    assert manifests[0] == manifests[1]
+
+
+@each_method
+def test_rows_come_in_the_order_of_the_private_rows_before_they_are_shuffled(name, method):
+    """A method gives the same rows for the same noise, so that an audit can run it again."""
+    table = read_table(people(2_000), SCHEMA)
+    first, second = (
+        method.example(SCHEMA).publish(table, NoiseSource.seeded(3)).tables[0].batches() for _ in range(2)
+    )
+    for one, other in itertools.zip_longest(first, second):
+        assert all(np.array_equal(one.codes[column], other.codes[column]) for column in one.codes)
+
+
+@each_method
+def test_unknown_values_are_refused_without_a_trace(name, method, tmp_path, capfd, caplog):
+    """The message, the terminal and the logs hold no cell, and no folder is left."""
+    rows = people(500)
+    for column in ("sex", "age", "region", "job"):
+        place = rows.column_names.index(column)
+        cells = [str(each) for each in rows[column].to_pylist()]
+        broken = rows.set_column(place, column, pa.array([*cells[:-1], "SECRET-MARKER"]))
+        with pytest.raises(DataError) as caught:
+            publish(read_table(broken, SCHEMA), method.example(SCHEMA), tmp_path / "out" / "r", seed=1)
+        assert repr(column) in str(caught.value)
+        seen = [str(caught.value), repr(caught.value), caplog.text, *capfd.readouterr()]
+        error = copy.copy(caught.value)
+        while error is not None:
+            seen.append(repr(error))
+            error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        assert not any("MARKER" in text for text in seen)
+        assert not list((tmp_path / "out").glob("*"))
+
+
+@each_method
+def test_identifiers_are_nowhere_in_a_release(name, method, releases):
+    """Neither the column's name nor a cell."""
+    release = releases(name)
+    assert "person" not in release.schema
+    for path in release.folder.iterdir():
+        assert b"person-" not in path.read_bytes()
+
+
+@each_method
+def test_the_module_is_light(name, method):
+    """Methods are listed on every start, so a module may not import heavy packages by itself."""
+    source = importlib.import_module(method.__module__).__file__
+    heavy = ("scipy", "sklearn", "kmedoids", "duckdb", "pyarrow", "altair")
+    with open(source, encoding="utf-8") as file:  # noqa: PTH123 - a module's own file
+        tops = [line.split()[1].split(".")[0] for line in file if line.startswith(("import ", "from "))]
+    assert not set(tops) & set(heavy)
