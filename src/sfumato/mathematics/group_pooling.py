@@ -6,20 +6,24 @@ shares is too large. Shares that lean on the overall ones, as far as the publish
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.distortion import AxisMatrix, Floats, contract, transposed
 
-STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25)
+STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
 """Numbers of overall rows tried, from groups that are all alike to groups by themselves."""
 
-HELD_OUT = 0.2
-"""Share of the published rows that strengths are judged by."""
+FOLDS = 5
+"""Parts into which published rows are dealt; each is held out once."""
 
 LARGEST_NUMBER_OF_STEPS = 300
 """Steps after which the fit stops, converged or not."""
+
+STEPS_OF_A_TRIAL = 150
+"""The same for a fit to the rows that are not held out, which starts from that of the strength before."""
 
 TOLERANCE = 1e-5
 """Share of all rows that the last step may still move."""
@@ -31,6 +35,7 @@ def pooled_counts(
     overall_rows: float,
     *,
     start: Floats | None = None,
+    steps: int = LARGEST_NUMBER_OF_STEPS,
 ) -> Floats:
     """Most plausible true counts when each group's shares are scattered around the overall ones.
 
@@ -45,6 +50,8 @@ def pooled_counts(
         Dirichlet distribution from which the groups' shares are drawn.
     start
         Counts to start from; equal ones when not given.
+    steps
+        After how many to stop, converged or not.
 
     Returns
     -------
@@ -75,12 +82,9 @@ def pooled_counts(
     [[3.0, 1.0], [1.0, 3.0]]
     """
     total = float(published.sum())
-    back = [transposed(each) for each in matrices]
     current = np.full(published.shape, total / published.size) if start is None else start
-    for _ in range(LARGEST_NUMBER_OF_STEPS):
-        expected = contract(current, matrices)
-        ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
-        linked = current * contract(ratio, back)
+    for _ in range(steps):
+        linked = linked_counts(published, matrices, current)
         groups = linked.sum(axis=-1, keepdims=True)
         following = groups * shares_with_overall(linked, overall_rows)
         moved = float(np.abs(following - current).sum())
@@ -88,6 +92,36 @@ def pooled_counts(
         if moved <= TOLERANCE * total:
             break
     return current
+
+
+def linked_counts(published: Floats, matrices: Sequence[AxisMatrix], prior: Floats) -> Floats:
+    """Expected number of published rows that truly belong to each cell, by Bayes row by row.
+
+    ``sum over published rows of Pr(true cell | published cell)``; the mean of the table's own true counts given
+    the published ones, when each row was drawn from the prior.
+
+    Parameters
+    ----------
+    published
+        Counts of published rows.
+    matrices
+        What each axis was distorted by.
+    prior
+        Counts in proportion to which true cells are drawn.
+
+    References
+    ----------
+    Guo (2010), eq. 5.4.
+
+    Examples
+    --------
+    >>> kept = np.array([[0.9, 0.1], [0.1, 0.9]])
+    >>> linked_counts(np.array([10.0, 0.0]), [kept], np.array([5.0, 5.0])).round(9).tolist()
+    [9.0, 1.0]
+    """
+    expected = contract(prior, matrices)
+    ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
+    return np.asarray(prior * contract(ratio, [transposed(each) for each in matrices]))
 
 
 def shares_with_overall(counts: Floats, overall_rows: float) -> Floats:
@@ -113,7 +147,7 @@ def shares_with_overall(counts: Floats, overall_rows: float) -> Floats:
 def choose_overall_rows(
     published: Floats, matrices: Sequence[AxisMatrix], generator: np.random.Generator
 ) -> float:
-    """How far groups should lean on all: the strength whose fit expects held-out published rows best.
+    """How far groups should lean on all, judged by published rows that were held out.
 
     Parameters
     ----------
@@ -122,7 +156,7 @@ def choose_overall_rows(
     matrices
         What each axis was distorted by.
     generator
-        Decides which published rows are held out. No private row is involved.
+        Deals the published rows into parts. No private row is involved.
 
     Returns
     -------
@@ -132,7 +166,12 @@ def choose_overall_rows(
     Notes
     -----
     Truth is not needed: a strength is judged by the mean log probability that its fit to four fifths of the
-    published rows gives to the rest. From the strongest down, until it falls twice in a row.
+    published rows gives to the rest, each fifth in turn. The strongest within one standard error of the
+    best is taken, so that groups are told apart only where the published rows bear it out.
+
+    References
+    ----------
+    Breiman, Friedman, Olshen and Stone (1984), chapter 3, for the rule of one standard error.
 
     Examples
     --------
@@ -144,19 +183,42 @@ def choose_overall_rows(
     >>> choose_overall_rows(np.array([[40.0, 0.0], [0.0, 40.0]] * 25), [None, None], generator) <= 1
     True
     """
-    held_out = generator.binomial(published.astype(np.int64), HELD_OUT).astype(np.float64)
-    kept = published - held_out
-    if held_out.sum() == 0 or kept.sum() == 0:
+    rows = float(published.sum())
+    if rows < FOLDS:
         return STRENGTHS[0]
-    best, best_score, falls, current = STRENGTHS[0], -np.inf, 0, None
-    for strength in STRENGTHS:
-        # Fewer rows are kept than there are, and the overall ones must weigh as much beside them.
-        current = pooled_counts(kept, matrices, (1 - HELD_OUT) * strength, start=current)
-        expected = np.maximum(contract(current, matrices), np.finfo(np.float64).tiny)
-        score = float((held_out * np.log(expected)).sum())
-        falls = 0 if score > best_score else falls + 1
-        if score > best_score:
-            best, best_score = strength, score
-        if falls == 2:
-            break
-    return best
+    # (strengths, held-out cells) and how often each cell was held out.
+    logarithms, times = (
+        np.concatenate(each, axis=-1)
+        for each in zip(*_judged(published, matrices, _dealt(published, generator)), strict=True)
+    )
+    means = logarithms @ times / rows
+    behind = logarithms[means.argmax()] - logarithms
+    lost = behind @ times / rows
+    spread = (behind - lost[:, np.newaxis]) ** 2 @ times / rows
+    return STRENGTHS[int(np.argmax(lost <= np.sqrt(spread / rows)))]
+
+
+def _dealt(published: Floats, generator: np.random.Generator) -> Iterator[Floats]:
+    """Published rows dealt into equally likely parts."""
+    left = published.astype(np.int64)
+    for remaining in range(FOLDS, 0, -1):
+        part: npt.NDArray[np.int64] = generator.binomial(left, 1 / remaining)
+        left = left - part
+        yield part.astype(np.float64)
+
+
+def _judged(
+    published: Floats, matrices: Sequence[AxisMatrix], parts: Iterator[Floats]
+) -> Iterator[tuple[Floats, Floats]]:
+    """For each part, log probability of its rows under every strength's fit to the others, and their number."""
+    for held_out in parts:
+        kept = published - held_out
+        occupied = held_out > 0
+        current, found = None, []
+        for strength in STRENGTHS:
+            # Fewer rows are kept than there are; the overall ones must weigh as much beside them.
+            weight = (1 - 1 / FOLDS) * strength
+            current = pooled_counts(kept, matrices, weight, start=current, steps=STEPS_OF_A_TRIAL)
+            expected = contract(current, matrices)[occupied] / max(float(kept.sum()), 1.0)
+            found.append(np.log(np.maximum(expected, np.finfo(np.float64).tiny)))
+        yield np.stack(found), held_out[occupied]

@@ -92,7 +92,7 @@ def test_anything_else_is_refused_and_nothing_is_written(tmp_path, internet, arc
 def test_a_wrong_number_of_rows_is_refused(tmp_path, monkeypatch):
     """A file that parses to another length than the card says is not written."""
     monkeypatch.setattr(nursery, "CARD", replace(nursery.CARD, rows=3))
-    with pytest.raises(DownloadError, match="holds 2 rows, expected 3"):
+    with pytest.raises(DownloadError, match="hold 2 rows, expected 3"):
         fetch_dataset("nursery", tmp_path / "new")
 
 

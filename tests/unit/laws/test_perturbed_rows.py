@@ -9,7 +9,7 @@ import pytest
 
 from counted import Counted
 from sfumato.counts import CountTable
-from sfumato.distortion import DenseDistortion, UniformDistortion, warner
+from sfumato.distortion import DenseDistortion, UniformDistortion, contract, warner
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.laws import perturbed_rows
 from sfumato.laws.perturbed_rows import PerturbedRows
@@ -223,3 +223,41 @@ def test_one_attribute_of_a_thousand_categories_has_its_whole_covariance():
     found = law.estimate(release, Tabulation(by=("a",)))
     # Rows of the covariance sum to zero: the total is known exactly.
     assert np.allclose(found.covariance.sum(axis=1), 0, atol=1e-6)
+
+
+def odds_ratios(counts):
+    """Of the first two binary attributes, in each slice of the third."""
+    return counts[0, 0] * counts[1, 1] / (counts[0, 1] * counts[1, 0])
+
+
+# Guo 2010, section 4.3 (Korn): A and B independent given C; P(C) = (.4, .6), P(A=0|C) = (.8, .3), P(B=0|C) = (.7, .2).
+KORN = np.einsum("ac,bc,c->abc", [[0.8, 0.3], [0.2, 0.7]], [[0.7, 0.2], [0.3, 0.8]], [0.4, 0.6])
+TRIPLE = tuple(attribute(name, 2) for name in "ABC")
+
+
+def korn_release(law):
+    """The published counts to expect of 10,000 rows."""
+    matrices = [law.distortions[name].on_axis if name in law.distortions else None for name in "ABC"]
+    return Counted(TRIPLE, contract(10_000 * KORN, matrices))
+
+
+def test_independence_given_an_unperturbed_attribute_shows_in_the_published_rows():
+    """Korn's theorem: A and B perturbed, the odds ratios of the slices stay 1."""
+    law = PerturbedRows(distortions={"A": warner(0.8), "B": warner(0.7)})
+    assert np.allclose(odds_ratios(korn_release(law).table.counts), 1)
+
+
+def test_perturbing_what_is_conditioned_on_makes_a_dependence_that_estimates_undo():
+    """C kept with .8: slices show odds ratios of 2.476 and 1.911, estimated counts of 1."""
+    law = PerturbedRows(distortions={"C": warner(0.8)})
+    release = korn_release(law)
+    assert np.allclose(odds_ratios(release.table.counts), [2.476, 1.911], atol=5e-4)
+    estimated = law.estimate(release, Tabulation(by=("A", "B", "C"))).values.reshape(2, 2, 2)
+    assert np.allclose(odds_ratios(estimated), 1)
+
+
+@pytest.mark.parametrize(("names", "verb"), [(("G",), "G was"), (("G", "H"), "G and H were")])
+def test_the_sentence_counts_what_was_distorted(names, verb):
+    """One attribute was, several were."""
+    law = PerturbedRows(distortions={name: warner(0.9) for name in names})
+    assert f"Each row's {verb} distorted" in law.sentence

@@ -10,6 +10,7 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.errors import ParameterError, SchemaError
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.methods import METHODS
 from sfumato.methods.generalization.design import Generalization
@@ -259,6 +260,45 @@ def test_the_fixed_recoding_is_semantically_k_anonymous_on_the_spec_example():
             for counts, made in outputs
         ]
         assert unnoticed[0] or any(unnoticed[1:]), row
+
+
+def test_the_fixed_recoding_promises_semantic_k_anonymity():
+    """Li and Li, theorem 2, of the whole row: that is k-DGS."""
+    assert SemanticKAnonymity(k=2) in fixed_output([1, 2, 11, 12, 13, 25])[1].guarantees
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        Generalization(k=2),
+        Generalization(k=2, search="full-domain"),
+        Generalization(k=2, search="fixed", suppression=0.5),
+    ],
+    ids=["mondrian", "full-domain", "fixed with a limit"],
+)
+def test_what_looks_at_the_data_does_not_promise_semantic_k_anonymity(design):
+    """A search does; and a limit makes whether there is a release depend on rows that are in none."""
+    assert not any(isinstance(each, SemanticKAnonymity) for each in design.guarantees(SCHEMA))
+
+
+def test_learned_categories_take_the_semantic_promise_away():
+    """They are published, and one may be a single person's."""
+    learned = SCHEMA["sex"].model_copy(update={"learned": True})
+    schema = Schema(attributes=(SCHEMA["age"], learned, SCHEMA["disease"]))
+    promises = Generalization(k=2, search="fixed").guarantees(schema)
+    assert [each.guarantee for each in promises] == ["k-anonymity"]
+
+
+def test_a_limit_on_dropped_rows_breaks_the_semantic_promise():
+    """The broken twin: without 25 one row fewer is dropped, and there is a release."""
+    limited = FIXED.model_copy(update={"suppression": 0.1})
+    with_25, without = ([1, 2, 11, 12, 13, 25], [1, 2, 11, 12, 13])
+    tables = [
+        read_table(pa.table({"number": pa.array(each, pa.int64())}), NUMBERS) for each in (with_25, without)
+    ]
+    with pytest.raises(ParameterError, match="suppression"):
+        limited.recode(tables[0])
+    assert limited.recode(tables[1]).suppressed == 0
 
 
 def test_the_fixed_recoding_does_not_say_how_many_rows_it_dropped():

@@ -1,0 +1,72 @@
+"""Semantic k-anonymity: every person could be exchanged for k - 1 others without any change of odds."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from sfumato.guarantees.base import Guarantee
+
+Scope = Literal["table", "each-column"]
+"""Whole rows of one table, or the fragments of each published column by itself."""
+
+
+class SemanticKAnonymity(Guarantee):
+    """For every row the release is as likely without it, or with it replaced by any of k - 1 others' rows.
+
+    Promise
+        About the algorithm, not about one output: for every table and every row t of it, either removing t,
+        or replacing it by each of at least k - 1 other rows' values, changes the probability of no output
+        (by more than a factor exp(epsilon), where epsilon is not 0). All attributes are protected alike.
+    Against whom
+        Someone who knows the algorithm, its parameters and every row but one, and tries to tell whose row
+        a published row is.
+    Weaknesses
+        When the k rows are all alike, what they say is published; differential privacy covers that case.
+        With ``scope="each-column"`` the promise is about the fragments of one column: the columns
+        *together* may single a row out, and nothing is claimed about them together.
+
+    References
+    ----------
+    Li and Li, definition 4 and theorem 5.
+
+    Examples
+    --------
+    >>> SemanticKAnonymity(k=10).sentence
+    'Semantic 10-anonymity of the whole row: all attributes, for every table.'
+    >>> SemanticKAnonymity(k=10, scope="each-column").sentence
+    'Semantic 10-anonymity of every column by itself, given the columns; for the columns together it is not claimed.'
+    """
+
+    guarantee: Literal["semantic-k-anonymity"] = "semantic-k-anonymity"
+    k: Annotated[int, Field(ge=1)]
+    epsilon: Annotated[float, Field(ge=0)] = 0.0
+    scope: Scope = "table"
+
+    protected_unit: ClassVar[str] = "which published row is a person's, on all attributes"
+    neighbours: ClassVar[str] = (
+        "tables with a row removed, or replaced by the values of another row of the same table"
+    )
+    attacker: ClassVar[str] = "knows the algorithm, its parameters and possibly every row but one"
+    reference: ClassVar[str] = "Li and Li, definition 4"
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        number = f"{self.k}-anonymity" if self.epsilon == 0 else f"({self.k}, {self.epsilon:.4g})-anonymity"
+        if self.scope == "table":
+            return f"Semantic {number} of the whole row: all attributes, for every table."
+        return (
+            f"Semantic {number} of every column by itself, given the columns; "
+            "for the columns together it is not claimed."
+        )
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        what = "row" if self.scope == "table" else "fragment of a row"
+        return (
+            f"Every published {what} could just as well belong to at least {self.k} people, and whatever was published "
+            "would be as likely if one of them stood in another's place. What all of them share is known all the same."
+        )

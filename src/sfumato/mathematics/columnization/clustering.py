@@ -1,0 +1,97 @@
+"""Columns by partitioning around medoids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+
+Groups = tuple[tuple[int, ...], ...]
+"""Attributes of each column, by number."""
+
+
+def columns_by_medoids(similarity: npt.NDArray[Any], number: int, *, spread_loose: bool = True) -> Groups:
+    """Cut attributes into a number of columns: each goes to the medoid it is most alike.
+
+    Partitioning around medoids of the distances ``1 - similarity``, from the deterministic BUILD start;
+    ties go to the first medoid.
+
+    Parameters
+    ----------
+    similarity
+        ``(attributes, attributes)``, between 0 and 1.
+    number
+        Of columns, from 1 to the number of attributes.
+    spread_loose
+        Attributes that are like no medoid at all go round the columns in turn. Otherwise ties put them all
+        into the first column, which becomes too wide to be published.
+
+    Returns
+    -------
+    tuple of tuple of int
+        Columns in the order of their first attribute; none is empty.
+
+    Examples
+    --------
+    >>> alike = np.array([[1, 0.6, 0, 0], [0.6, 1, 0, 0], [0, 0, 1, 0.75], [0, 0, 0.75, 1]])
+    >>> columns_by_medoids(alike, 2)
+    ((0, 1), (2, 3))
+    """
+    size = len(similarity)
+    if not 1 <= number <= size:
+        raise ParameterError(
+            f"columns must be from 1 to the {size} attributes there are, got {number}. Ask for fewer.",
+            parameter="columns",
+        )
+    if number in (1, size):
+        return (tuple(range(size)),) if number == 1 else tuple((each,) for each in range(size))
+    distances = 1 - np.asarray(similarity, np.float32)
+    if not np.isfinite(distances).all():
+        raise ParameterError("similarities must be numbers, and some are not. Count the pairs again.")
+    import kmedoids
+
+    # One processor: with several the sums, and so the ties, could come out differently.
+    medoids = np.sort(kmedoids.fasterpam(distances, number, init="build", n_cpu=1).medoids.astype(np.int64))
+    to_medoids = distances[:, medoids]
+    labels = to_medoids.argmin(axis=1)
+    labels[medoids] = np.arange(number)
+    if spread_loose:
+        is_loose = np.asarray((to_medoids >= 1).all(axis=1))
+        is_loose[medoids] = False
+        labels[is_loose] = np.arange(np.count_nonzero(is_loose)) % number
+    groups = (tuple(np.flatnonzero(labels == each).tolist()) for each in range(number))
+    return tuple(sorted(groups))
+
+
+def clustering_cost(similarity: npt.NDArray[Any], groups: Sequence[Sequence[int]]) -> float:
+    """Sum of distances to the best medoid of each column.
+
+    Examples
+    --------
+    >>> alike = np.array([[1, 0.6, 0, 0], [0.6, 1, 0, 0], [0, 0, 1, 0.75], [0, 0, 0.75, 1]])
+    >>> round(clustering_cost(alike, [(0, 1), (2, 3)]), 6)
+    0.65
+    """
+    distances = 1 - np.asarray(similarity, np.float64)
+    return float(sum(distances[np.ix_(each, each)].sum(axis=0).min() for each in groups))
+
+
+def overlapping_columns(
+    similarity: npt.NDArray[Any], numbers: Sequence[int], *, spread_loose: bool = True
+) -> Groups:
+    """The columns of one cut for each number, end to end; equal columns are kept and published again.
+
+    Examples
+    --------
+    >>> overlapping_columns(np.eye(3), [1, 3])
+    ((0, 1, 2), (0,), (1,), (2,))
+    """
+    return tuple(
+        column
+        for number in numbers
+        for column in columns_by_medoids(similarity, number, spread_loose=spread_loose)
+    )
