@@ -12,36 +12,49 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from against_anatomy import (
+    Spread,
+    design_with,
+    held_against,
+    one_ordered_anatomy,
+    one_release,
+    over_draws,
+)
 
 from sfumato import Schema, __version__, read_table
 from sfumato.datasets import fetch_dataset
 from sfumato.distortion import Floats, TwoValued, contract, warner
 from sfumato.errors import GoalUnattainableError
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks
-from sfumato.planning.calibrate import calibrate
+from sfumato.methods.anatomy import Anatomy
+from sfumato.planning.calibrate import Calibration, calibrate
 from sfumato.planning.goals import goal_from
 from sfumato.private_table import PrivateTable
 
 HERE = Path(__file__).parent
 NAMES = ("education", "marital_status", "sex", "race", "workclass")
+"""The thesis's EMGRW; the last one is sensitive."""
+NAMES_OF_ESGRO = ("education", "income", "sex", "race", "occupation")
+"""Its ESGRO, which calls income salary."""
+DRAWS = 12
+"""Releases over which the comparison with Anatomy is averaged."""
 
 
-def read_adult(folder: Path) -> PrivateTable:
-    """Complete training rows on the thesis's five attributes, with the categories that occur."""
+def read_adult(data: Path, names: tuple[str, ...]) -> PrivateTable:
+    """Complete training rows on five attributes, with the categories that occur."""
     import duckdb
 
-    files = fetch_dataset("adult", folder)
     with duckdb.connect() as connection:
         rows = connection.sql(
-            f"select {', '.join(NAMES)} from read_csv('{files.data}', all_varchar=true) where part = 'train' and "
+            f"select {', '.join(names)} from read_csv('{data}', all_varchar=true) where part = 'train' and "
             "workclass is not null and occupation is not null and native_country is not null"
         ).to_arrow_table()
     attributes = {
         name: {
-            "role": "sensitive" if name == "workclass" else "quasi-identifier",
+            "role": "sensitive" if name == names[-1] else "quasi-identifier",
             "categories": sorted(rows[name].unique().to_pylist()),
         }
-        for name in NAMES
+        for name in names
     }
     return read_table(rows, Schema.from_dict({"attributes": attributes}))
 
@@ -59,8 +72,8 @@ def compare(printed: list[float], ours: list[float], tolerance: float) -> dict[s
 
 def loss_and_risk(table: PrivateTable, attributes: list[str], diagonals: list[float]) -> tuple[float, float]:
     """Product of squared inverse norms, and the largest risk, of given parameters."""
-    counts = table.count_by(NAMES)
-    matrices: list[Floats | TwoValued | None] = [None] * len(NAMES)
+    counts = table.count_by(table.schema.names)
+    matrices: list[Floats | TwoValued | None] = [None] * len(table.schema.names)
     loss = 1.0
     for axis, attribute in enumerate(counts.attributes):
         size = attribute.size
@@ -83,9 +96,8 @@ def reproduce_optimum(claim: dict[str, Any], table: PrivateTable) -> dict[str, A
             "printed_largest_risk": round(printed_risk, 5),
             "printed_keeps_its_bound": bool(printed_risk <= 1 / l_value),
         }
-        goal = goal_from({"max-risk": 1 / l_value}, table.schema)
         try:
-            found = calibrate(goal, table.schema, attributes=claim["attributes"], table=table)
+            found = calibrated(table, claim["attributes"], l_value)
         except GoalUnattainableError as refusal:
             groups = sum(refusal.group_sizes.values())
             entry |= {
@@ -96,7 +108,7 @@ def reproduce_optimum(claim: dict[str, Any], table: PrivateTable) -> dict[str, A
                 "matched": False,
             }
         else:
-            diagonals = {row[0]: float(row[3]) for row in found.tables[0].rows}
+            diagonals = diagonals_of(found)
             ours = [diagonals[name] for name in claim["attributes"]]
             entry |= compare(printed, ours, claim["tolerance"])
             entry |= {
@@ -106,6 +118,48 @@ def reproduce_optimum(claim: dict[str, Any], table: PrivateTable) -> dict[str, A
             }
         result[str(l_value)] = entry
     return result
+
+
+def calibrated(table: PrivateTable, attributes: list[str], l_value: int) -> Calibration:
+    """The parameters that lose least at a largest risk of 1/l."""
+    goal = goal_from({"max-risk": 1 / l_value}, table.schema)
+    return calibrate(goal, table.schema, attributes=attributes, table=table)
+
+
+def diagonals_of(found: Calibration) -> dict[str, float]:
+    """The thesis's p of every attribute."""
+    return {row[0]: float(row[3]) for row in found.tables[0].rows}
+
+
+def rounded(found: Spread) -> dict[str, float]:
+    """The means."""
+    return {key: round(mean, 4) for key, (mean, _) in found.items()}
+
+
+def compare_with_anatomy(
+    claim: dict[str, Any], table: PrivateTable, l_value: int, draws: int
+) -> dict[str, Any]:
+    """One line of the comparison: at the given parameters, at our optimum, and with our own buckets."""
+    names, attributes = table.schema.names, claim["attributes"]
+    given = claim["parameters"][str(l_value)]
+    given_loss, given_risk = loss_and_risk(table, attributes, given)
+    found = calibrated(table, attributes, l_value)
+    as_given = design_with(table, dict(zip(attributes, given, strict=True)))
+    at_given = over_draws(lambda seed: one_release(table, as_given, names, seed), draws)
+    ordered = over_draws(lambda seed: one_ordered_anatomy(table, l_value, names, seed), draws)
+    at_optimum = over_draws(lambda seed: one_release(table, found.design, names, seed), draws)
+    random_ties = Anatomy(l_value=l_value, partition="largest-first")
+    ours = over_draws(lambda seed: one_release(table, random_ties, names, seed), draws)
+    diagonals = diagonals_of(found)
+    return {
+        "given_loss": round(given_loss, 1),
+        "given_largest_risk": round(given_risk, 5),
+        "parameters": [round(diagonals[name], 4) for name in attributes],
+        "loss": round(found.loss, 1),
+        "against_given": held_against(claim, l_value, at_given | ordered, draws),
+        "randomized_response": rounded(at_optimum),
+        "anatomy": rounded(ours),
+    }
 
 
 def main() -> None:
@@ -125,12 +179,16 @@ def main() -> None:
         for sex, disease in figure["parameters"]
     ]
     with tempfile.TemporaryDirectory() as folder:
-        adult = read_adult(Path(folder))
+        data = fetch_dataset("adult", Path(folder)).data
+        adult = read_adult(data, NAMES)
         optima = {
             name: reproduce_optimum(claims[name], adult)
             for name in ("table_5_2_a", "table_5_2_b", "table_5_2_c")
         }
         rows = adult.number_of_rows
+        esgro = read_adult(data, NAMES_OF_ESGRO)
+        claim = claims["against_anatomy"]
+        lines = {str(l_value): compare_with_anatomy(claim, esgro, l_value, DRAWS) for l_value in range(2, 8)}
     results = {
         "made_by": "reproductions/guo/reproduce.py",
         "versions": {"sfumato": __version__, "numpy": np.__version__, "python": platform.python_version()},
@@ -139,6 +197,7 @@ def main() -> None:
         "section_3_2": compare(pair["estimated"], estimated, pair["tolerance"]),
         "figure_5_2": compare(figure["risks"], risks, figure["tolerance"]),
         **optima,
+        "against_anatomy": {"draws": DRAWS, **lines},
     }
     (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
     for name in ("section_3_2", "figure_5_2"):
@@ -148,6 +207,9 @@ def main() -> None:
             loss = "refused" if entry.get("refused") else f"loss {entry['loss']:,.0f}"
             verdict = "matched" if entry["matched"] else "differs"
             print(f"{name} l = {l_value}: {verdict}; {loss}, printed {entry['printed_loss']:,.0f}")
+    for l_value, line in lines.items():
+        off = [key for key, each in line["against_given"].items() if not each["matched"]]
+        print(f"against Anatomy, l = {l_value}: {'differs: ' + ', '.join(off) if off else 'matched'}")
     assert math.isclose(rows, 30_162)
 
 

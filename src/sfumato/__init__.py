@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sfumato.inspection import infer_schema, inspect_table
     from sfumato.methods import METHODS, Design
     from sfumato.methods.anatomy import Anatomy
+    from sfumato.methods.columnized_counts.design import ColumnizedCounts
     from sfumato.methods.distribution_resampling import DistributionResampling
     from sfumato.methods.generalization import Generalization
     from sfumato.methods.noisy_marginals import NoisyMarginals
@@ -39,6 +40,7 @@ _HOMES = {
     "Answer": "sfumato.answers",
     "AnswerTable": "sfumato.answers",
     "Attribute": "sfumato.schema",
+    "ColumnizedCounts": "sfumato.methods.columnized_counts.design",
     "CountTable": "sfumato.counts",
     "Design": "sfumato.methods",
     "DistributionResampling": "sfumato.methods.distribution_resampling",
@@ -71,6 +73,7 @@ __all__ = [
     "Answer",
     "AnswerTable",
     "Attribute",
+    "ColumnizedCounts",
     "CountTable",
     "Design",
     "DistributionResampling",

@@ -86,7 +86,8 @@ class Family(Generic[Member]):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]["loc"]
             raise ParameterError(
-                " ".join(explain(error)), parameter=str(first[0]) if first else None
+                f"{' '.join(explain(error))} `sfumato {self.tag}s {name}` says what each parameter may be.",
+                parameter=str(first[0]) if first else None,
             ) from None
 
     def read(self, stored: Mapping[str, Any]) -> Member:

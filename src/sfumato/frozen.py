@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic._internal._model_construction import ModelMetaclass
 
 from sfumato.errors import ParameterError, SfumatoError
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    # Pydantic gives its metaclass no public name; this finds it whatever it is called.
+    ModelMetaclass = type(BaseModel)
 
 
 class _Explained(ModelMetaclass):

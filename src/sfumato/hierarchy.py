@@ -238,6 +238,65 @@ def hierarchy_from_paths(attribute: Attribute, paths: Mapping[str, Sequence[str]
     return Hierarchy(attribute=attribute.name, levels=tuple(zip(*levels, strict=True)))
 
 
+def hierarchy_from_covers(
+    attribute: Attribute, labels: Sequence[str], covers: Sequence[Sequence[int]]
+) -> Hierarchy | None:
+    """The tree that some published values form over the categories; None where they form none.
+
+    They form a tree when of any two values that share a category one stands for all that the other does.
+    Intervals that were cut in different places overlap, and form none.
+
+    Parameters
+    ----------
+    attribute
+        Whose categories the leaves are.
+    labels, covers
+        Text of every value, and the codes of the categories that it stands for.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Role
+    >>> work = Attribute(name="work", role=Role.QUASI_IDENTIFIER, categories=("state", "city", "own"))
+    >>> print(hierarchy_from_covers(work, ["government", "own"], [(0, 1), (2,)]).to_text_tree())
+    *
+    ├── government
+    │   ├── state
+    │   └── city
+    └── own
+    >>> hierarchy_from_covers(work, ["first two", "last two"], [(0, 1), (1, 2)]) is None
+    True
+    """
+    groups = {
+        frozenset(cover): label
+        for label, cover in zip(labels, covers, strict=True)
+        # A value for one category that is named like it is the category itself.
+        if len(cover) > 1 or label != attribute.labels[cover[0]]
+    }
+    whole = frozenset(range(attribute.size))
+    root = groups.pop(whole, ROOT)
+    are_nested = all(a.isdisjoint(b) or a < b or b < a for a, b in itertools.combinations(groups, 2))
+    texts = [root, *groups.values(), *attribute.labels]
+    if not are_nested or len(set(texts)) < len(texts):
+        return None
+    return hierarchy_from_tree(attribute, {root: _nested(attribute, whole, groups)})
+
+
+def _nested(
+    attribute: Attribute, codes: frozenset[int], groups: Mapping[frozenset[int], str]
+) -> dict[str, Any]:
+    """Branches of a node: its largest groups, and the categories in none of them, in code order."""
+    inside = {each: label for each, label in groups.items() if each < codes}
+    largest = [each for each in inside if not any(each < other for other in inside)]
+    loose = codes.difference(*largest)
+    children = sorted([*largest, *(frozenset((code,)) for code in loose)], key=min)
+    return {
+        inside[each] if each in inside else attribute.labels[min(each)]: _nested(attribute, each, inside)
+        if each in inside
+        else {}
+        for each in children
+    }
+
+
 def _children(branch: Any) -> list[tuple[str, Any]]:
     if isinstance(branch, Mapping):
         return list(branch.items())

@@ -8,7 +8,7 @@ import itertools
 import json
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,7 +24,7 @@ from sfumato.hierarchy import (
     hierarchy_from_tree,
     members_of_labels,
 )
-from sfumato.schema import MISSING_LABEL, Attribute
+from sfumato.schema import MISSING_LABEL, Attribute, Schema
 
 LONGEST_LABEL = 48
 """Characters up to which a built group's label lists all its members."""
@@ -98,6 +98,24 @@ class OrderedForm(Frozen):
 
 HierarchyForm = TreeForm | PathsForm | FanoutForm | WidthsForm | FrequencyForm | OrderedForm
 """How a design may state the hierarchy of an attribute."""
+
+
+def stated_hierarchies(forms: Mapping[str, HierarchyForm], schema: Schema) -> dict[str, Hierarchy]:
+    """The hierarchies of attributes whose form needs no private counts and is a tree.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Role
+    >>> sex = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
+    >>> found = stated_hierarchies({"sex": FanoutForm(fanout=2)}, Schema(attributes=(sex,)))
+    >>> found["sex"].height
+    1
+    """
+    return {
+        name: form.build(schema[name])
+        for name, form in forms.items()
+        if not isinstance(form, FrequencyForm | OrderedForm)
+    }
 
 
 def read_hierarchy_form(path: str | Path) -> TreeForm | PathsForm:

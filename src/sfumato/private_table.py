@@ -11,7 +11,7 @@ from sfumato.counts import CountTable, OccupiedCounts
 from sfumato.engines.duckdb import DuckDBEngine
 from sfumato.engines.opening import open_source
 from sfumato.engines.protocol import CodedBatch, Engine, UnitRows
-from sfumato.engines.sources import Source
+from sfumato.engines.sources import ParquetFile, Source
 from sfumato.errors import DataError, SchemaError
 from sfumato.schema import Schema
 from sfumato.selection import Selection
@@ -51,6 +51,11 @@ class PrivateTable:
                 number_of_rows=0,
             )
         return rows
+
+    @property
+    def stated_number_of_rows(self) -> int | None:
+        """Rows as the source states them, or None where only a pass over the data would tell."""
+        return self.number_of_rows if isinstance(self.source, ParquetFile) else None
 
     def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
         """Rows as codes, in batches; all publishable attributes unless some are named."""

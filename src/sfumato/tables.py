@@ -8,6 +8,17 @@ from typing import Any
 Cell = str | float | int
 
 
+def percent(share: float, *, decimals: int = 0) -> str:
+    """A share as it is written in sentences: a space before the sign.
+
+    Examples
+    --------
+    >>> percent(0.85), percent(0.1234, decimals=1)
+    ('85 %', '12.3 %')
+    """
+    return f"{100 * share:.{decimals}f} %"
+
+
 @dataclass(frozen=True)
 class ResultTable:
     """One table of a plan, an inspection, an attack or an audit.

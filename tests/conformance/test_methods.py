@@ -101,6 +101,27 @@ def test_every_published_attribute_can_be_asked_about(name, method, releases):
 
 
 @each_method
+def test_an_answer_without_error_is_the_truth(name, method, tmp_path):
+    """A standard error of zero claims exactness, so it may only stand where the number is exact."""
+    table = read_table(people(300), SCHEMA)
+    release = publish(table, method.example(SCHEMA), tmp_path / "small", seed=4)
+    names = [each.name for each in release.schema.attributes]
+    for by in [
+        *itertools.combinations(names, 1),
+        *itertools.combinations(names, 2),
+        *itertools.combinations(names, 3),
+    ]:
+        try:
+            answered = release.counts(by)
+        except NotIdentifiableError:
+            continue
+        truth = table.count_by(by).counts
+        certain = np.array([each is None or each[0] == each[1] for each in answered.bounds()])
+        claimed = (answered.standard_errors == 0) & certain.reshape(truth.shape)
+        assert np.allclose(answered.values[claimed], truth[claimed], atol=1e-6), by
+
+
+@each_method
 def test_consistent_counts_are_not_negative(name, method, releases):
     """Whatever else they are."""
     release = releases(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.hierarchy import Hierarchy, hierarchy_from_paths, hierarchy_from_tree
+from sfumato.hierarchy import Hierarchy, hierarchy_from_covers, hierarchy_from_paths, hierarchy_from_tree
 from sfumato.schema import Attribute, Role
 
 WORK = Attribute(
@@ -127,3 +127,31 @@ def test_levels_that_are_no_tree_are_refused(levels, reason):
     """A hierarchy that exists is valid."""
     with pytest.raises(ValueError, match=reason):
         Hierarchy(attribute="a", levels=levels)
+
+
+LETTERS = Attribute(name="letter", role=Role.QUASI_IDENTIFIER, categories=tuple("abcdef"))
+
+
+def test_nested_values_form_the_tree_they_were_cut_from():
+    """Values within values, a category left alone, and a value for all of them as the root."""
+    found = hierarchy_from_covers(
+        LETTERS, ["ab", "abc", "any", "e"], [(0, 1), (0, 1, 2), (0, 1, 2, 3, 4, 5), (4,)]
+    )
+    assert found.to_tree() == {"any": {"abc": {"ab": ["a", "b"], "c": []}, "d": [], "e": [], "f": []}}
+
+
+def test_a_coarse_name_for_one_category_stays_visible():
+    """The interval [10,20) over the only bin inside it is a value of its own."""
+    age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, bins=(15, 20, 30))
+    found = hierarchy_from_covers(age, ["[10,20)", "[20,30)"], [(0,), (1,)])
+    assert found.to_tree() == {"*": {"[10,20)": ["[15,20)"], "[20,30)": []}}
+
+
+@pytest.mark.parametrize(
+    ("labels", "covers"),
+    [(["ab", "bc"], [(0, 1), (1, 2)]), (["x", "x"], [(0, 1), (2, 3)]), (["c"], [(0, 1)])],
+    ids=["overlapping", "one label twice", "a category's label"],
+)
+def test_values_that_form_no_tree_give_none(labels, covers):
+    """Instead of a tree that misleads."""
+    assert hierarchy_from_covers(LETTERS, labels, covers) is None

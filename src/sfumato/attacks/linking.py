@@ -13,13 +13,18 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
-from sfumato.distortion import AxisMatrix, Floats, contract, transposed
+from sfumato.distortion import AxisMatrix, Floats
 from sfumato.errors import ParameterError
 from sfumato.estimates import Feasibility
-from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
 from sfumato.knowledge import Knowledge
 from sfumato.laws.perturbed_rows import PerturbedRows
+from sfumato.mathematics.group_pooling import (
+    choose_overall_rows,
+    linked_counts,
+    pooled_counts,
+    shares_with_overall,
+)
 from sfumato.randomness import CategorySampler, NoiseSource
 from sfumato.release import Release
 from sfumato.schema import Attribute, Role, Schema
@@ -31,20 +36,25 @@ EXPECTATIONS = (
     "were right."
 )
 
+NOBODY = 1e-9
+"""Overall rows that say what to believe of a group without any row, and nothing elsewhere."""
+
 
 class Linking(Attack):
     """Link people to published rows by perturbed quasi-identifiers, and infer their sensitive value.
 
     Attack
-        The attacker reconstructs the joint distribution from the release, weighs every published row by
-        Bayes with the public matrices (how likely it is that it truly has the target's quasi-identifiers,
-        and then each sensitive value), and adds the weights up. One attacker then names the likeliest
-        value, one draws from the beliefs, and one only reads the reconstructed distribution.
+        The attacker fits the joint distribution to the release, small groups leaning on the overall one as
+        far as the published rows support, weighs every published row by Bayes with the public matrices (how
+        likely it is that it truly has the target's quasi-identifiers, and then each sensitive value), and
+        adds the weights up. One attacker then names the likeliest value, one draws from the beliefs, and one
+        only reads the reconstructed distribution.
     Against whom
         Anyone whose quasi-identifiers are known and who is known to be in the table.
     Weaknesses
-        Beliefs about small groups rest on noisy estimates. What is reported is what the attacker expects;
-        only an audit against the truth says how often the guesses were right.
+        Beliefs lean on the overall distribution, so where small groups differ much they are too modest. What
+        is reported is what the attacker expects; only an audit against the truth says how often the guesses
+        were right.
 
     References
     ----------
@@ -65,20 +75,21 @@ class Linking(Attack):
         description="attributes the attacker knows; those of the outside records, or the release's quasi-identifiers",
     )
     feasibility: Feasibility = Field(
-        default="em", description="how the joint distribution is reconstructed: em, projection or clip"
+        default="em",
+        description="how the attacker who only reads it reconstructs the joint distribution: em, projection or clip",
     )
     threshold: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.5, description="belief from which a target counts as exposed"
     )
-    smoothing: Annotated[float, Field(ge=0)] = Field(
-        default=1.0,
-        description="rows of average people added to each group, so that tiny groups do not convince",
+    smoothing: Annotated[float, Field(gt=0)] | None = Field(
+        default=None,
+        description="overall rows that each group leans on; chosen by published rows held out when not given",
     )
 
     title: ClassVar[str] = "posterior linkage"
     summary: ClassVar[str] = (
-        "Reconstructs the joint distribution, weighs every published row by Bayes with the public matrices, and "
-        "infers the sensitive value of people whose quasi-identifiers are known."
+        "Fits the joint distribution, weighs every published row by Bayes with the public matrices, and infers the "
+        "sensitive value of people whose quasi-identifiers are known."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "The attacker knows the true quasi-identifiers of the targets and that they are in the table.",
@@ -100,13 +111,17 @@ class Linking(Attack):
         def mean(by_group: Floats) -> float:
             return float((by_group * weights).sum() / number)
 
-        likeliest = posterior.beliefs.max(axis=-1)
+        beliefs = posterior.beliefs
+        likeliest = beliefs.max(axis=-1)
+        # The one who reads names another value at times; what that is worth, the better beliefs say.
+        named = posterior.read.argmax(axis=-1)[..., np.newaxis]
+        reading = np.take_along_axis(beliefs, named, axis=-1)[..., 0]
         marginal = posterior.linked.reshape(-1, posterior.sensitive.size).sum(axis=0)
         findings = {
             "targets": round(number),
             "expected right, names the likeliest value": mean(likeliest),
-            "expected right, draws from the beliefs": mean((posterior.beliefs**2).sum(axis=-1)),
-            "expected right, reads the reconstructed distribution": mean(posterior.read.max(axis=-1)),
+            "expected right, draws from the beliefs": mean((beliefs**2).sum(axis=-1)),
+            "expected right, reads the reconstructed distribution": mean(reading),
             "expected right, knows only the overall distribution": float(marginal.max() / marginal.sum()),
             f"share of targets with a belief of {self.threshold:.4g} or more": mean(
                 (likeliest >= self.threshold).astype(np.float64)
@@ -136,8 +151,11 @@ class Linking(Attack):
         matrices = [law.distortions[name].on_axis if name in law.distortions else None for name in joint]
         published = np.asarray(release.count_by(joint, Selection()).counts, dtype=np.float64)
         reconstructed = law.consistent(release, Tabulation(by=joint), feasibility=self.feasibility)
+        # Which published rows are held out must not change from run to run; it protects nobody.
+        smoothing = self.smoothing or choose_overall_rows(published, matrices, np.random.default_rng(0))
+        prior = pooled_counts(published, matrices, smoothing)
         return LinkingPosterior(
-            attributes, matrices, published, reconstructed.reshape(published.shape), self.smoothing
+            attributes, matrices, published, prior, reconstructed.reshape(published.shape)
         )
 
     def _known(self, release: Release, knowledge: Knowledge | None, sensitive: str) -> tuple[str, ...]:
@@ -169,17 +187,17 @@ class LinkingPosterior:
         What each axis was perturbed by.
     published
         Counts of published rows.
+    prior
+        Counts in proportion to which rows are believed to have been drawn.
     reconstructed
         Feasible estimates of the true counts.
-    smoothing
-        Rows of average people added to each group.
     """
 
     attributes: tuple[Attribute, ...]
     matrices: list[AxisMatrix]
     published: Floats
+    prior: Floats
     reconstructed: Floats
-    smoothing: float = 1.0
 
     @property
     def sensitive(self) -> Attribute:
@@ -188,24 +206,22 @@ class LinkingPosterior:
 
     @cached_property
     def linked(self) -> Floats:
-        """Expected number of published rows that truly belong to each cell, by Bayes row by row.
-
-        ``sum over rows of Pr(true cell | published cell)`` with the reconstructed counts as prior (Guo 2010,
-        eq. 5.4): one step of expectation-maximization, so the most likely counts stay as they are.
-        """
-        expected = contract(self.reconstructed, self.matrices)
-        ratio = np.divide(self.published, expected, out=np.zeros_like(expected), where=expected > 0)
-        return self.reconstructed * contract(ratio, [transposed(each) for each in self.matrices])
+        """Expected number of published rows that truly belong to each cell, by Bayes row by row."""
+        return linked_counts(self.published, self.matrices, self.prior)
 
     @cached_property
     def beliefs(self) -> Floats:
-        """Probability of each sensitive value given the quasi-identifiers, by linking rows."""
-        return _smoothed(self.linked, self.smoothing)
+        """Probability of each sensitive value given the quasi-identifiers, by linking rows.
+
+        The target is a row of this very table, so the beliefs are shares of its expected rows: where nothing was
+        perturbed they are the group's shares, and the prior has no say.
+        """
+        return shares_with_overall(self.linked, NOBODY)
 
     @cached_property
     def read(self) -> Floats:
         """The same, read off the reconstructed distribution."""
-        return _smoothed(self.reconstructed, self.smoothing)
+        return shares_with_overall(self.reconstructed, NOBODY)
 
     @property
     def link_probabilities(self) -> Floats:
@@ -214,7 +230,7 @@ class LinkingPosterior:
         The target's row, published as b, is picked with probability ``P[a, b] / lambda_b`` over the sum of
         these weights, which is 1 for each of the N rows over pi_a; on average ``rec(a) / (N pi_a)``.
         """
-        groups = self.reconstructed.sum(axis=-1)
+        groups = self.prior.sum(axis=-1)
         recovered = recovery_probabilities(groups, self.matrices[:-1])
         # A group estimated below one row still has the target in it.
         return np.asarray(recovered / np.maximum(groups, 1))
@@ -223,7 +239,7 @@ class LinkingPosterior:
         """How many targets each group has: outside records, or everybody as far as estimated."""
         names = [each.name for each in self.attributes[:-1]]
         if knowledge is None:
-            return np.asarray(self.reconstructed.sum(axis=-1))
+            return np.asarray(self.prior.sum(axis=-1))
         missing = [name for name in names if name not in knowledge.schema]
         if missing:
             raise ParameterError(
@@ -247,14 +263,6 @@ class LinkingPosterior:
 
     def _groups(self, codes: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
         return tuple(np.asarray(codes[each.name]) for each in self.attributes[:-1])
-
-
-def _smoothed(counts: Floats, rows: float) -> Floats:
-    """Shares within each group after adding some rows of the overall distribution."""
-    overall = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
-    # Without smoothing an empty group would have no shares at all.
-    added = max(rows, 1e-9) * overall / overall.sum()
-    return conditional_distribution_risks(counts + added)
 
 
 def _only_sensitive(schema: Schema) -> str:

@@ -75,7 +75,7 @@ def publish(
             f"the categories of {', '.join(learned)} were learned from the data and become public with the release; "
             "the manifest says so."
         )
-    with progress_bar("Publishing", lambda: private.number_of_rows) as advance:
+    with progress_bar("Publishing", lambda: private.stated_number_of_rows) as advance:
         release = publish_table(private, chosen, out, format=format, seed=seed, progress=advance)
     if as_json:
         show_json(_facts(release))

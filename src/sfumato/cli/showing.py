@@ -58,7 +58,7 @@ def warn(sentence: str) -> None:
 
 
 @contextmanager
-def progress_bar(title: str, total: Callable[[], int]) -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
     """A bar on stderr while something runs; give the function it yields the rows done since last time.
 
     Parameters
@@ -66,7 +66,7 @@ def progress_bar(title: str, total: Callable[[], int]) -> Iterator[Callable[[int
     title
         What runs.
     total
-        Rows in all; asked for at the first step, when counting them no longer delays a refusal.
+        Rows in all, or None where only counting them would tell; asked for at the first step.
     """
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -74,12 +74,18 @@ def progress_bar(title: str, total: Callable[[], int]) -> Iterator[Callable[[int
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} rows"),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(title, total=None)
 
         def advance(rows: int) -> None:
-            if progress.tasks[0].total is None:
+            if progress.tasks[0].completed == 0:
                 progress.update(task, total=total())
             progress.advance(task, rows)
 

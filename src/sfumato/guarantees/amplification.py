@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
+from sfumato.tables import percent
 
 
 class Amplification(Guarantee):
@@ -63,7 +64,7 @@ class Amplification(Guarantee):
             return f"no bound on amplification, because of {', '.join(self.unbounded)}{listed}."
         return (
             f"amplification at most gamma (by attribute: {parts}): "
-            f"a prior of 10 % becomes at most {self.largest_posterior(0.1):.1%} from one published value."
+            f"a prior of 10 % becomes at most {percent(self.largest_posterior(0.1), decimals=1)} from one published value."
         )
 
     @property
@@ -76,7 +77,7 @@ class Amplification(Guarantee):
             )
         return (
             "Someone who thought a fact about one published value was 10 % likely cannot become more than "
-            f"{self.largest_posterior(0.1):.0%} sure of it by seeing that value."
+            f"{percent(self.largest_posterior(0.1))} sure of it by seeing that value."
         )
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from sfumato.guarantees.amplification import gamma_of_beliefs
 from sfumato.guarantees.base import Guarantee
+from sfumato.tables import percent
 
 Belief = Annotated[float, Field(gt=0, lt=1)]
 
@@ -68,6 +69,6 @@ class BeliefBound(Guarantee):
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
         return (
-            f"Someone who thought a fact about a person at most {self.prior:.0%} likely cannot become more than "
-            f"{self.posterior:.0%} sure of it by seeing that person's published row."
+            f"Someone who thought a fact about a person at most {percent(self.prior)} likely cannot become more than "
+            f"{percent(self.posterior)} sure of it by seeing that person's published row."
         )

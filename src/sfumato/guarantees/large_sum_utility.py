@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.small_sum_privacy import error_probabilities, require_gamma
+from sfumato.tables import percent
 
 
 class LargeSumUtility(Guarantee):
@@ -68,7 +69,7 @@ class LargeSumUtility(Guarantee):
         largest = max(map(self.smallest_large_count, self.gamma_by_attribute))
         return (
             f"The number published for a sensitive value that {largest:,} people or more share is within "
-            f"{self.relative_error:.0%} of the truth, {1 - self.error_probability:.0%} of the time."
+            f"{percent(self.relative_error)} of the truth, {percent(1 - self.error_probability)} of the time."
         )
 
 

@@ -13,6 +13,7 @@ from sfumato.counts import CountTable
 from sfumato.distortion import AxisMatrix, Floats, contract, squared, transposed
 from sfumato.guarantees.base import Guarantee
 from sfumato.schema import Attribute
+from sfumato.tables import percent
 
 Bound = Annotated[float, Field(gt=0, lt=1)]
 
@@ -67,7 +68,7 @@ class ReconstructionRisk(Guarantee):
     @property
     def sentence(self) -> str:
         """The promise with its numbers."""
-        rows = "every row" if self.share == 1 else f"{self.share:.4%} of the rows"
+        rows = "every row" if self.share == 1 else f"{100 * self.share:.6g} % of the rows"
         lower = "".join(f", {value} at most {bound:.4g}" for value, bound in self.bound_by_value.items())
         return (
             f"reconstruction risk of {self.sensitive} given {', '.join(self.quasi_identifiers)} at most "
@@ -80,7 +81,7 @@ class ReconstructionRisk(Guarantee):
         """The promise for a reader who is not a statistician."""
         return (
             f"Someone who looks for a person's row by {', '.join(self.quasi_identifiers)} and works out from it "
-            f"what its {self.sensitive} was is right at most {self.bound:.0%} of the time. What is true of most "
+            f"what its {self.sensitive} was is right at most {percent(self.bound)} of the time. What is true of most "
             "people like that person can still be learned."
         )
 

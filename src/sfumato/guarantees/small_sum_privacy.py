@@ -13,6 +13,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
+from sfumato.tables import percent
 
 Boundary = Literal["accurate", "wrong"]
 """What an answer exactly ``relative_error`` away counts as.
@@ -79,7 +80,7 @@ class SmallSumPrivacy(Guarantee):
         smallest = min(map(self.error_probability, self.gamma_by_attribute))
         return (
             f"If {self.largest_small_count} people or fewer share a sensitive value, the number published "
-            f"for it is off by more than {self.relative_error:.0%} at least {smallest:.0%} of the time."
+            f"for it is off by more than {percent(self.relative_error)} at least {percent(smallest)} of the time."
         )
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
+from sfumato.tables import percent
 
 Ground = Literal["equal", "ordered"]
 """How far apart two sensitive values are: all equally far, or by their places in the order of categories."""
@@ -61,7 +62,7 @@ class TCloseness(Guarantee):
         """The promise for a reader who is not a statistician."""
         return (
             f"Knowing which group a person is in changes what is to be expected of the person's {self.attribute} "
-            f"only a little: at most {self.t:.0%} of the group would have to be exchanged to look like everybody."
+            f"only a little: at most {percent(self.t)} of the group would have to be exchanged to look like everybody."
         )
 
     def holds_for(self, counts: Counts) -> bool:

@@ -13,6 +13,7 @@ from sfumato.engines.protocol import CodedBatch
 from sfumato.errors import ParameterError, nearest
 from sfumato.estimates import Estimates, Feasibility, Floats
 from sfumato.frozen import Frozen
+from sfumato.hierarchy import Hierarchy
 from sfumato.schema import Schema
 from sfumato.selection import Selection, Tabulation
 
@@ -57,6 +58,14 @@ class Law(Frozen):
     def question_schema(self, published: Schema) -> Schema:
         """The attributes that questions are asked in: the published ones, unless the law says otherwise."""
         return published
+
+    def trees(self, published: Schema) -> Mapping[str, Hierarchy | None]:
+        """By attribute, the tree of its published values over the original categories; None where they form none.
+
+        Empty unless a law merges categories.
+        """
+        del published
+        return {}
 
     @abstractmethod
     def estimate(

@@ -16,6 +16,7 @@ from sfumato.counts import LARGEST_TABLE, CountTable
 from sfumato.distortion import contract
 from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.estimates import Estimates, Feasibility, Floats
+from sfumato.hierarchy import Hierarchy, hierarchy_from_covers
 from sfumato.laws.base import Law, Published, Target
 from sfumato.mathematics.recoding.rows import MixedRadix
 from sfumato.schema import Attribute, Schema
@@ -90,6 +91,15 @@ class GeneralizedRows(Law):
         """The attributes before generalization."""
         del published
         return Schema(attributes=self.attributes)
+
+    def trees(self, published: Schema) -> dict[str, Hierarchy | None]:
+        """Of every generalized attribute that has a column; values of local recoding may overlap and form none."""
+        original = Schema(attributes=self.attributes)
+        return {
+            name: hierarchy_from_covers(original[name], published[name].labels, covers)
+            for name, covers in self.covers.items()
+            if name in published
+        }
 
     def estimate(
         self, published: Published, tabulation: Tabulation, *, target: Target = "table"

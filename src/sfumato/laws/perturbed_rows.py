@@ -203,8 +203,11 @@ class PerturbedRows(Law):
         """The link in words."""
         worst = math.prod(each.condition_number for each in self.distortions.values())
         names = " and ".join(self.distortions)
+        were = "was" if len(self.distortions) == 1 else "were"
         matrices = "a public matrix" if len(self.distortions) == 1 else "public matrices"
-        return f"Each row's {names} was distorted independently by {matrices} (condition number {worst:.3g})."
+        return (
+            f"Each row's {names} {were} distorted independently by {matrices} (condition number {worst:.3g})."
+        )
 
     def _matrix(self, attribute: Attribute) -> AxisMatrix:
         distortion = self.distortions.get(attribute.name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 from sfumato.frozen import Frozen
 from sfumato.guarantees import Guarantee
+from sfumato.hierarchy import Hierarchy
 from sfumato.private_table import PrivateTable
 from sfumato.randomness import NoiseSource
 from sfumato.release.publication import Publication
@@ -50,6 +52,11 @@ class Design(Frozen):
     @abstractmethod
     def example(cls, schema: Schema) -> Self:
         """A sensible design for a schema, for documentation and conformance tests."""
+
+    def trees(self, schema: Schema) -> Mapping[str, Hierarchy]:
+        """Hierarchies that the parameters state, by attribute; none unless a method has such parameters."""
+        del schema
+        return {}
 
     def to_toml(self) -> str:
         """A design file: the method and a line for each parameter that is set."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -89,7 +90,7 @@ def _staged(out: Path) -> Iterator[Path]:
         ) from None
     try:
         yield staging
-        staging.chmod(0o755)
+        staging.chmod(0o777 & ~_umask())
         # Renaming onto a folder that appeared meanwhile fails, unless it is empty; it is never overwritten.
         staging.rename(out)
     except OSError as error:
@@ -98,6 +99,13 @@ def _staged(out: Path) -> Iterator[Path]:
         ) from None
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _umask() -> int:
+    """What new folders of this process are denied; reading it means setting it for a moment."""
+    current = os.umask(0o077)
+    os.umask(current)
+    return current
 
 
 def _write_table(

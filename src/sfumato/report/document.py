@@ -158,7 +158,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Listing:
-    """Commands or code to copy.
+    """Text set as it is: commands or code to copy, a drawing of lines.
 
     Examples
     --------

@@ -27,6 +27,7 @@ from sfumato.report.document import (
 from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
 from sfumato.report.repetition import release_name, repetition_section
+from sfumato.report.tree_section import tree_section
 from sfumato.schema import Attribute, Schema
 
 LARGEST_LIST = 6
@@ -85,6 +86,7 @@ def describe_release(
     size = _size(release)
     sections = [
         _what_was_published(release, margins, design),
+        *tree_section(release, design),
         _promise(release),
         _not_protected(release),
         _chosen_from_private_data(release),

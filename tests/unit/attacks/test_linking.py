@@ -40,12 +40,11 @@ def release_of(counts, tmp_path, **parameters):
     return publish(read_table(rows(counts), SCHEMA), design, tmp_path / "release", seed=11)
 
 
-def posterior_of(published, reconstructed, sex=0.8, disease=0.6, smoothing=0.0):
-    """Beliefs for counts given by hand."""
+def posterior_of(published, prior, sex=0.8, disease=0.6):
+    """Beliefs for counts given by hand, which are taken for the reconstructed ones too."""
     matrices = [uniform_with_diagonal(sex, 2).on_axis, uniform_with_diagonal(disease, 3).on_axis]
-    return LinkingPosterior(
-        (SEX, DISEASE), matrices, np.asarray(published, float), np.asarray(reconstructed, float), smoothing
-    )
+    counts = np.asarray(prior, float)
+    return LinkingPosterior((SEX, DISEASE), matrices, np.asarray(published, float), counts, counts)
 
 
 def test_linked_rows_are_the_sum_of_posteriors_over_published_rows():
@@ -79,9 +78,9 @@ def test_the_chance_to_pick_the_own_row_is_recovery_over_group_size():
     assert np.allclose(found, np.array([0.80737, 0.50468]) / [72, 28], atol=1e-6)
 
 
-def test_smoothing_keeps_an_empty_group_at_the_overall_distribution():
+def test_an_empty_group_is_believed_to_have_the_overall_distribution():
     """Nobody there says nothing."""
-    found = posterior_of([[10, 20, 30], [0, 0, 0]], [[10, 20, 30], [0, 0, 0]], smoothing=1.0)
+    found = posterior_of([[10, 20, 30], [0, 0, 0]], [[10, 20, 30], [0, 0, 0]])
     assert np.allclose(found.read[1], [1 / 6, 1 / 3, 1 / 2])
 
 
@@ -197,3 +196,59 @@ def test_several_sensitive_attributes_have_to_be_told_apart(tmp_path):
 def test_the_attack_is_found_by_its_name():
     """As the command line calls it."""
     assert ATTACKS.get("linking") is Linking
+
+
+TOWN = Attribute(name="town", role=Role.QUASI_IDENTIFIER, categories=tuple(f"t{n:03}" for n in range(100)))
+JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c", "d", "e"))
+OVERALL = np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+
+
+def linked_towns(tmp_path, shares, **settings):
+    """Beliefs of the attack on 100 towns of 60 people each, and how often naming the likeliest was right.
+
+    Town and job are both perturbed, so that a town's own 60 rows say little of it.
+    """
+    generator = np.random.default_rng(5)
+    counts = np.stack([generator.multinomial(60, each) for each in shares])
+    town, job = (np.repeat(each.ravel(), counts.ravel()) for each in np.indices(counts.shape))
+    data = pa.table({"town": np.array(TOWN.labels)[town].tolist(), "job": np.array(JOB.labels)[job].tolist()})
+    design = RandomizedResponse(retention={"town": 0.6, "job": 0.5})
+    release = publish(read_table(data, Schema(attributes=(TOWN, JOB))), design, tmp_path / "release", seed=8)
+    beliefs = Linking(**settings).posterior(release).beliefs
+    named = beliefs.argmax(axis=-1)
+    right = counts[np.arange(len(counts)), named].sum() / counts.sum()
+    return float(beliefs.max(axis=-1).mean()), float(right), float(counts.sum(axis=0).max() / counts.sum())
+
+
+def test_where_small_groups_are_alike_the_attack_neither_gains_nor_claims_to(tmp_path):
+    """Towns alike: what it expects is what it gets, and that is what the overall distribution gives."""
+    expected, right, baseline = linked_towns(tmp_path, np.tile(OVERALL, (100, 1)))
+    # Of 6,000 people: the standard error of a share is .0063, here four of them.
+    assert abs(right - baseline) < 0.025
+    assert abs(expected - right) < 0.025
+
+
+def test_where_small_groups_differ_the_attack_gains_and_does_not_overstate_it(tmp_path):
+    """Each town has its own commonest job, held by nine in ten: the safe case's twin."""
+    shares = 0.1 * np.tile(OVERALL, (100, 1))
+    shares[np.arange(100), np.arange(100) % 5] += 0.9
+    expected, right, baseline = linked_towns(tmp_path, shares)
+    assert baseline < 0.25
+    assert right > 0.85
+    # Beliefs lean on the overall distribution: too modest, never too bold.
+    assert right - 0.2 < expected < right + 0.025
+
+
+def test_groups_that_do_not_lean_on_all_make_the_attack_overconfident(tmp_path):
+    """The broken twin: towns alike, each judged by its own noisy estimate, and the claims are far off."""
+    expected, right, baseline = linked_towns(tmp_path, np.tile(OVERALL, (100, 1)), smoothing=1e-6)
+    assert right < baseline + 0.025
+    # Four times what the checks above allow.
+    assert expected > right + 0.1
+
+
+def test_where_nothing_is_perturbed_beliefs_are_the_shares_of_the_group():
+    """Two rows of one disease: certain, whatever all the others have."""
+    counts = np.array([[2.0, 0.0, 0.0], [10.0, 20.0, 30.0]])
+    found = LinkingPosterior((SEX, DISEASE), [None, None], counts, counts + 1, counts)
+    assert np.allclose(found.beliefs[0], [1, 0, 0])

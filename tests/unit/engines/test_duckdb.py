@@ -158,3 +158,20 @@ def test_a_column_that_is_not_there_is_named(table):
                 ArrowData(table), (Attribute(name="jobb", role=Role.OTHER, categories=("a", "b")),)
             )
         )
+
+
+def test_rows_are_gathered_by_unit():
+    """Names in order, the codes of each unit's rows together."""
+    user = Attribute(name="user", role=Role.IDENTIFIER)
+    movie = Attribute(name="movie", role=Role.OTHER, categories=("a", "b", "c"))
+    stars = Attribute(name="stars", role=Role.OTHER, categories=("1", "2"))
+    source = ArrowData(
+        pa.table({"user": ["y", "x", "y"], "movie": ["c", "a", "b"], "stars": ["2", "1", "1"]})
+    )
+    found = DuckDBEngine().rows_of_units(source, user, (movie, stars))
+    assert list(found.names) == ["x", "y"]
+    assert found.ends.tolist() == [1, 3]
+    pairs = list(zip(found.codes["movie"].tolist(), found.codes["stars"].tolist(), strict=True))
+    assert pairs[0] == (0, 0)
+    assert sorted(pairs[1:]) == [(1, 0), (2, 1)]
+    assert "x" not in repr(found)

@@ -87,7 +87,7 @@ def test_a_belief_bound_is_kept_exactly_up_to_its_gamma():
     assert promise.is_implied_by(gamma=9.0)
     assert not promise.is_implied_by(gamma=9.001)
     assert "0.1" in promise.sentence
-    assert "10%" in promise.plain_words
+    assert "10 %" in promise.plain_words
 
 
 @pytest.mark.parametrize(("prior", "posterior"), [(0.5, 0.5), (0.6, 0.5), (0.0, 0.5), (0.1, 1.0)])

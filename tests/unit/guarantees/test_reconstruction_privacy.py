@@ -212,8 +212,8 @@ def test_the_sentence_states_the_true_probabilities():
     """A reader sees what the bound is worth."""
     some = promise()
     tails = some.true_tails(58, 1.0)
-    assert f"within 30% {tails.within:.3g}" in some.sentence
-    assert f"{tails.within:.0%}" in some.plain_words
+    assert f"within 30 % {tails.within:.3g}" in some.sentence
+    assert f"{100 * tails.within:.0f} %" in some.plain_words
     assert "58 rows" in some.sentence
     assert "a size of its own" in promise(cap="group").sentence
 

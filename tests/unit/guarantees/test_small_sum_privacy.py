@@ -145,4 +145,4 @@ def test_the_promise_states_its_numbers():
     """The sentence carries the probability that the formula gives."""
     promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=3)
     assert "0.6126" in promise.sentence
-    assert "61%" in promise.plain_words
+    assert "61 %" in promise.plain_words

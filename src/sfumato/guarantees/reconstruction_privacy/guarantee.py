@@ -19,6 +19,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     exact_uniform_cap,
     largest_relative_error,
 )
+from sfumato.tables import percent
 
 Bound = Literal["chernoff", "exact"]
 Cap = Literal["uniform", "group"]
@@ -155,9 +156,9 @@ class ReconstructionPrivacy(Guarantee):
         return (
             f"({self.relative_error:.4g}, {self.error_probability:.4g})-reconstruction privacy of {self.sensitive} in "
             f"groups equal on {', '.join(self.groups) or 'nothing (all rows)'}: {kind} that a reconstructed frequency is more than "
-            f"{self.relative_error:.0%} too low is at least {self.error_probability:.4g}; {sizes}. True probabilities at "
+            f"{percent(self.relative_error)} too low is at least {self.error_probability:.4g}; {sizes}. True probabilities at "
             f"{self.uniform_cap} rows that all have one value: too low {tails.lower:.3g}, too high {tails.upper:.3g}, "
-            f"within {self.relative_error:.0%} {tails.within:.3g}."
+            f"within {percent(self.relative_error)} {tails.within:.3g}."
         )
 
     @property
@@ -167,8 +168,8 @@ class ReconstructionPrivacy(Guarantee):
         return (
             f"Who knows a person's {' and '.join(self.groups) or 'public values'} can estimate how common each {self.sensitive} is among the "
             f"people alike, but from no more than a limited number of randomly changed rows. Where all of them have the "
-            f"same {self.sensitive}, that estimate still comes within {self.relative_error:.0%} of the truth with "
-            f"probability {within:.0%}."
+            f"same {self.sensitive}, that estimate still comes within {percent(self.relative_error)} of the truth with "
+            f"probability {percent(within)}."
         )
 
 

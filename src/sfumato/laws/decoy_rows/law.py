@@ -21,6 +21,7 @@ from sfumato.laws.decoy_rows.selections import Selections
 from sfumato.laws.perturbed_rows import PerturbedRows
 from sfumato.mathematics.partition import Partition
 from sfumato.selection import Selection, Tabulation
+from sfumato.tables import percent
 
 LARGEST_COVARIANCE = 1_000
 """Cells up to which the whole covariance is computed; beyond it, variances only."""
@@ -257,7 +258,9 @@ class DecoyRows(Law):
             return f"small sum: at or below {self.largest_small_count} rows, inaccurate on purpose"
         if 2 * ndtr(-self.relative_error * estimate / max(error, 1e-300)) <= self.error_probability:
             chance = 1 - self.error_probability
-            return f"large sum: within {self.relative_error:.0%} of the truth with probability {chance:.4g}"
+            return (
+                f"large sum: within {percent(self.relative_error)} of the truth with probability {chance:.4g}"
+            )
         return "grey: neither small enough to be protected nor large enough to be dependable"
 
     @property

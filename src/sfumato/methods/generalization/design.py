@@ -15,6 +15,7 @@ from sfumato.guarantees.beta_likeness import BetaLikeness
 from sfumato.guarantees.delta_disclosure import DeltaDisclosure
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity, Variant
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.t_closeness import Ground, TCloseness
 from sfumato.hierarchy import Hierarchy
 from sfumato.hierarchy_building import (
@@ -24,6 +25,7 @@ from sfumato.hierarchy_building import (
     balanced_hierarchy,
     flat_hierarchy,
     read_hierarchy_form,
+    stated_hierarchies,
 )
 from sfumato.laws.generalized_rows import GeneralizedRows
 from sfumato.mathematics.recoding.applying import UncountedRowsError
@@ -36,6 +38,7 @@ from sfumato.methods.generalization.recoding import (
     count_rows,
     recode_by_boxes,
     recode_by_levels,
+    require_few_dropped,
     search_levels,
 )
 from sfumato.methods.personal_groups import refuse_changed_table
@@ -56,7 +59,8 @@ class Generalization(Design):
     Promise
         k-anonymity on the quasi-identifiers, and l-diversity, t-closeness, beta-likeness or
         delta-disclosure of the sensitive attributes when asked for. With ``search="fixed"``, a recoding
-        that does not look at the data and keeps only rows that at least k people share in all attributes.
+        that does not look at the data and keeps only rows that at least k people share in all attributes:
+        semantic k-anonymity, unless ``suppression`` or learned categories make it look at them after all.
     Against whom
         Someone who links the release with outside records on the quasi-identifiers.
     Weaknesses
@@ -188,9 +192,20 @@ class Generalization(Design):
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """k-anonymity, and what else was asked for, of every sensitive attribute."""
         promises: list[Guarantee] = [KAnonymity(k=self.k, quasi_identifiers=self._class_names(schema))]
+        if self._looks_at_nothing(schema):
+            promises.append(SemanticKAnonymity(k=self.k))
         for name in self._sensitive(schema):
             promises += self._promises(name)
         return tuple(promises)
+
+    def _looks_at_nothing(self, schema: Schema) -> bool:
+        """Whether nothing but the rows with k equals decides what is published (k-DGS; Li and Li, theorem 2)."""
+        # Learned categories may be single people's; with a limit, rows that are in no release decide whether there is one.
+        return self.search == "fixed" and self.suppression is None and not schema.publishable.learned
+
+    def trees(self, schema: Schema) -> dict[str, Hierarchy]:
+        """The hierarchies that are stated, and not built from private counts."""
+        return stated_hierarchies(self.hierarchies, schema)
 
     def _promises(self, name: str) -> list[Promise]:
         made: list[Promise] = []
@@ -267,7 +282,7 @@ class Generalization(Design):
         if self.search == "fixed":
             hierarchies = {name: self._hierarchy(schema[name], table) for name in self._leveled(schema)}
             recoded = recode_by_levels(table, names, (), self.levels, hierarchies, Criterion(self.k))
-            self._require_few_dropped(recoded, table.number_of_rows)
+            require_few_dropped(recoded, table.number_of_rows, self.suppression, self.k)
             return recoded
         rows = count_rows(table, names, sensitive)
         overall = np.bincount(rows.sensitive, weights=rows.counts, minlength=rows.sensitive_size)
@@ -380,19 +395,3 @@ class Generalization(Design):
         if isinstance(form, OrderedForm) or (form is None and attribute.bins is not None):
             return Ordered(attribute.size)
         return Nested(self._hierarchy(attribute, table))
-
-    def _require_few_dropped(self, recoded: Recoded, rows: int) -> None:
-        share = recoded.suppressed / rows
-        if self.suppression is not None and share > self.suppression:
-            raise ParameterError(
-                f"the fixed recoding drops {recoded.suppressed:,} of {rows:,} rows, more than suppression = "
-                f"{self.suppression:.4g} allows. Raise suppression to {np.ceil(share * 1e4) / 1e4:.4f}, lower k, or "
-                "raise the levels.",
-                parameter="suppression",
-            )
-        if recoded.suppressed == rows:
-            raise ParameterError(
-                f"no row has k = {self.k} equals at these levels, so nothing would be published. "
-                "Lower k, or raise the levels.",
-                parameter="levels",
-            )

@@ -195,6 +195,30 @@ def recode_by_levels(
     return Recoded(dropping, columns, suppressed, sizes[passed], loss, dict(levels))
 
 
+def require_few_dropped(recoded: Recoded, rows: int, suppression: float | None, k: int) -> None:
+    """Refuse a recoding by stated levels that drops more rows than allowed, or all of them.
+
+    Raises
+    ------
+    ParameterError
+        Saying what could be met.
+    """
+    share = recoded.suppressed / rows
+    if suppression is not None and share > suppression:
+        raise ParameterError(
+            f"the fixed recoding drops {recoded.suppressed:,} of {rows:,} rows, more than suppression = "
+            f"{suppression:.4g} allows. Raise suppression to {np.ceil(share * 1e4) / 1e4:.4f}, lower k, or "
+            "raise the levels.",
+            parameter="suppression",
+        )
+    if recoded.suppressed == rows:
+        raise ParameterError(
+            f"no row has k = {k} equals at these levels, so nothing would be published. "
+            "Lower k, or raise the levels.",
+            parameter="levels",
+        )
+
+
 def _classes(
     table: PrivateTable, recoding: LevelRecoding, sensitive: Sequence[str], criterion: Criterion
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:

@@ -1,0 +1,77 @@
+"""The part of a report that shows which categories stand behind the published values."""
+
+from __future__ import annotations
+
+from sfumato.hierarchy import Hierarchy
+from sfumato.methods import Design
+from sfumato.release import Release
+from sfumato.report.document import Block, Folded, Listing, Paragraph, Section
+from sfumato.schema import Schema
+
+LONGEST_OPEN_TREE = 40
+"""Lines up to which a tree stands open on the page."""
+
+LONGEST_TREE = 400
+"""Lines after which a tree is cut; the release itself has the rest."""
+
+
+def tree_section(release: Release, design: Design | None = None) -> list[Section]:
+    r"""Trees of the published values, where the law merged categories; nothing where it did not.
+
+    Parameters
+    ----------
+    release
+        The release.
+    design
+        Its method with its parameters, where known: the hierarchies it states are shown too.
+
+    Examples
+    --------
+    >>> import tempfile, pyarrow as pa
+    >>> from sfumato import METHODS, Schema, publish, read_table
+    >>> schema = Schema.from_toml('[attributes.age]\nrole = "quasi-identifier"\nbins = [0, 10, 20, 30, 40]')
+    >>> table = read_table(pa.table({"age": [1, 11, 21, 31] * 2}), schema)
+    >>> design = METHODS.make("generalization", {"k": 4, "search": "full-domain"})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [section] = tree_section(publish(table, design, f"{folder}/release", seed=1))
+    >>> print(section.blocks[1].text)
+    *
+    ├── [0,20)
+    │   ├── [0,10)
+    │   └── [10,20)
+    └── [20,40)
+        ├── [20,30)
+        └── [30,40)
+    """
+    trees = release.law.trees(release.published_schema)
+    if not trees:
+        return []
+    reading = Paragraph(
+        "Each published value stands for the categories that branch off from it, and the true one is among them. "
+        "Questions are asked in the categories at the ends of the branches."
+    )
+    blocks = [_published(name, tree, release.published_schema) for name, tree in trees.items()]
+    stated = design.trees(release.schema) if design else {}
+    if stated:
+        whole = tuple(
+            Listing(f"{name}: levels 0 to {tree.height}", _drawn(tree)) for name, tree in stated.items()
+        )
+        blocks.append(Folded("The hierarchies as stated, with the levels that were not used", whole))
+    return [Section("What stands behind the published values", (reading, *blocks))]
+
+
+def _published(name: str, tree: Hierarchy | None, published: Schema) -> Block:
+    if tree is None:
+        return Paragraph(
+            f"{name}: its {published[name].size:,} published values overlap, so they form no tree; each says itself "
+            "what it stands for."
+        )
+    title = f"{name}: {published[name].size:,} published values over {tree.size:,} categories"
+    listing = Listing(title, _drawn(tree))
+    return listing if listing.text.count("\n") < LONGEST_OPEN_TREE else Folded(title, (listing,))
+
+
+def _drawn(tree: Hierarchy) -> str:
+    lines = tree.to_text_tree().splitlines()
+    cut = len(lines) - LONGEST_TREE
+    return "\n".join([*lines[:LONGEST_TREE], *([f"... and {cut:,} more lines"] if cut > 0 else [])])

@@ -1,0 +1,58 @@
+"""Semantic k-anonymity and the two forms of differential privacy: what they say, and how they compose."""
+
+from __future__ import annotations
+
+import pytest
+
+from sfumato.errors import ParameterError
+from sfumato.guarantees import GUARANTEES
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, compose
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+
+
+def test_the_scope_is_said():
+    """Of the row, or of each column and not of all together."""
+    assert "whole row" in SemanticKAnonymity(k=3).sentence
+    cut = SemanticKAnonymity(k=3, scope="each-column")
+    assert "every column by itself" in cut.sentence
+    assert "together it is not claimed" in cut.sentence
+    assert "fragment" in cut.plain_words
+
+
+def test_an_epsilon_above_zero_is_said():
+    """Equal distributions unless stated otherwise."""
+    assert "(3, 0.5)-anonymity" in SemanticKAnonymity(k=3, epsilon=0.5).sentence
+
+
+def test_a_crowd_has_at_least_one_member():
+    """K below 1 means nothing."""
+    with pytest.raises(ParameterError, match="k should be greater"):
+        SemanticKAnonymity(k=0)
+
+
+def test_forms_and_conditions_are_in_the_sentence_and_survive_the_manifest():
+    """Pointwise, given something; additive is what people expect and is not named."""
+    promise = DifferentialPrivacy(
+        epsilon=1.0, delta=1e-5, form="pointwise", given="the columns", relation="add-remove"
+    )
+    assert "pointwise, given the columns" in promise.sentence
+    assert GUARANTEES.read(promise.model_dump(mode="json")) == promise
+    assert "pointwise" not in DifferentialPrivacy(epsilon=1.0, delta=1e-5).sentence
+
+
+def test_columns_compose_to_the_whole():
+    """Theorem 6: three columns with a third of epsilon and delta each, in the form they all have."""
+    column = DifferentialPrivacy(
+        epsilon=0.5, delta=1e-6, form="pointwise", relation="add-remove", given="the columns"
+    )
+    whole = compose([column] * 3)
+    assert whole.epsilon == pytest.approx(1.5)
+    assert whole.delta == pytest.approx(3e-6)
+    assert whole.form == "pointwise"
+    assert whole.given == "the columns"
+
+
+def test_a_weaker_form_weakens_the_whole():
+    """The pointwise form implies the additive one, not the other way round."""
+    strong = DifferentialPrivacy(epsilon=0.5, delta=1e-6, form="pointwise")
+    assert compose([strong, DifferentialPrivacy(epsilon=0.5, delta=1e-6)]).form == "additive"
