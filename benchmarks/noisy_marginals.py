@@ -24,7 +24,7 @@ from measuring import WORK, Measurement, census
 from sfumato import read_table
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
 from sfumato.datasets import fetch_dataset
-from sfumato.mathematics.ratio_law import find_disclosures
+from sfumato.mathematics.ratio_disclosures import find_disclosures
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 from sfumato.randomness import NoiseSource

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from sfumato.attacks import ATTACKS
+from sfumato.guarantees import GUARANTEES
 from sfumato.methods import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -32,9 +33,27 @@ def attacks_table(prefix: str) -> str:
     return "\n".join(rows)
 
 
+def guarantees_table(prefix: str) -> str:
+    """A row for each guarantee."""
+    del prefix
+    rows = [
+        "| guarantee | in one sentence | protects | makes hard to tell apart | against |",
+        "|---|---|---|---|---|",
+    ]
+    for name, guarantee in GUARANTEES.members.items():
+        sentence = (guarantee.__doc__ or "").strip().split("\n")[0]
+        unit, neighbours, attacker = guarantee.protected_unit, guarantee.neighbours, guarantee.attacker
+        rows.append(f"| `{name}` | {sentence} | {unit} | {neighbours} | {attacker} |")
+    return "\n".join(rows)
+
+
 def filled(text: str, prefix: str) -> str:
     """A page with its tables made anew."""
-    for mark, table in (("methods", methods_table), ("attacks", attacks_table)):
+    for mark, table in (
+        ("methods", methods_table),
+        ("attacks", attacks_table),
+        ("guarantees", guarantees_table),
+    ):
         pattern = rf"(<!-- {mark}: begin -->\n).*?(<!-- {mark}: end -->)"
         content = table(prefix)
         text = re.sub(
@@ -46,7 +65,11 @@ def filled(text: str, prefix: str) -> str:
 def main() -> int:
     """Rewrite, or check."""
     stale = []
-    for path, prefix in ((ROOT / "README.md", "docs/"), (ROOT / "docs" / "index.md", "")):
+    for path, prefix in (
+        (ROOT / "README.md", "docs/"),
+        (ROOT / "docs" / "index.md", ""),
+        (ROOT / "docs" / "promises.md", ""),
+    ):
         text = path.read_text(encoding="utf-8")
         made = filled(text, prefix)
         if made != text:

@@ -163,6 +163,12 @@ class Answer:
                 f"Exactly {show(self.estimate, 0)}: published as it is, no error\n"
                 f"(about {about}; {self.method}, law {self.law})"
             )
+        if math.isnan(error):
+            return (
+                f"{self.question or 'all rows'}\n"
+                f"Estimate {self.estimate:,.1f}; its standard error is not known, so there is no interval\n"
+                f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
+            )
         return (
             f"{self.question or 'all rows'}\n"
             f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}, "
@@ -297,8 +303,8 @@ class AnswerTable:
         kind = (
             "consistent: not negative and adding up, therefore biased"
             if self.is_consistent
-            else "unbiased, so small counts can come out negative"
-            if self.estimator == "unbiased"
+            else f"{self.estimator}, so small counts can come out negative"
+            if self.estimator.startswith("unbiased")
             else self.estimator
         )
         title = f"Estimated counts, {100 * self.confidence_level:.4g} % intervals ({kind})"

@@ -58,6 +58,9 @@ class Estimates:
     bounds
         Two vectors ``(n,)`` between which the true numbers lie for certain, where the release says so;
         the upper one may be infinite. Intervals are cut at them.
+    half_widths
+        Gives, for a confidence level, the half-widths ``(n,)`` of intervals, where the law of the errors is
+        known and is not normal. Normal intervals when not given, as after any further computation.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Estimates:
     variances: Floats
     covariance: Floats | None = None
     bounds: tuple[Floats, Floats] | None = None
+    half_widths: Callable[[float], Floats] | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.variances.shape or self.values.ndim != 1:
@@ -91,8 +95,10 @@ class Estimates:
         return np.sqrt(self.variances)
 
     def intervals(self, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
-        """Lower and upper ends of normal intervals, each ``(n,)``."""
+        """Lower and upper ends of intervals, each ``(n,)``; normal ones unless the errors' law is known."""
         half = normal_quantile(confidence_level) * self.standard_errors
+        if self.half_widths is not None:
+            half = self.half_widths(confidence_level)
         low, high = self.values - half, self.values + half
         return (
             (low, high) if self.bounds is None else (np.clip(low, *self.bounds), np.clip(high, *self.bounds))

@@ -216,7 +216,12 @@ def hierarchy_from_paths(attribute: Attribute, paths: Mapping[str, Sequence[str]
     uneven = [
         code for code, label in enumerate(attribute.labels) if label in paths and len(paths[label]) != height
     ]
-    if uneven or not height:
+    if not height:
+        raise SchemaError(
+            f"the hierarchy of {attribute.name!r} states no label above any category. Give every category the labels "
+            "above it, from the finest to the coarsest."
+        )
+    if uneven:
         raise SchemaError(
             f"the hierarchy of {attribute.name!r} has fewer levels for {len(uneven)} categories than for others: "
             f"{_listed(attribute, uneven)}. Repeat a label where nothing changes."

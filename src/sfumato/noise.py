@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from statistics import NormalDist
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -27,6 +28,9 @@ Integers = npt.NDArray[np.int64]
 
 LARGEST_SCALE = 2.0**40
 """Counts stay far inside 64-bit integers, and guesses far inside a double's digits."""
+
+LARGEST_SUMMED_GAUSSIAN = 2.0**16
+"""Scale up to which the discrete Gaussian is summed over its support; beyond, the normal law is as good."""
 
 DRAWS_PER_BLOCK = 2**16
 """Half a megabyte of words: the working arrays stay in the cache."""
@@ -185,6 +189,8 @@ class DiscreteGaussian(Frozen):
     def half_width(self, confidence_level: float) -> int:
         """Smallest h with ``P(|noise| <= h)`` at least the level."""
         miss = _missed_share(confidence_level)
+        if self.scale > LARGEST_SUMMED_GAUSSIAN:
+            return math.ceil(self.scale * NormalDist().inv_cdf(1 - miss / 2))
         inside = self.probability(np.arange(self._reach + 1))
         inside[1:] *= 2
         return int(np.searchsorted(np.cumsum(inside), 1 - miss))

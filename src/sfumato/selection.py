@@ -137,6 +137,21 @@ class Selection:
         """
         return tuple(name for name, _ in self.conditions)
 
+    def binding(self, schema: Schema) -> Selection:
+        """The same selection without the conditions that every category of their attribute satisfies.
+
+        Examples
+        --------
+        >>> schema = Schema.from_toml('''
+        ... [attributes.sex]
+        ... role = "other"
+        ... categories = ["F", "M"]
+        ... ''')
+        >>> Selection((("sex", (0, 1)),)).binding(schema).names
+        ()
+        """
+        return Selection(tuple(each for each in self.conditions if len(each[1]) < schema[each[0]].size))
+
     def describe(self, schema: Schema) -> str:
         """Query text that parses back to this selection.
 

@@ -150,6 +150,41 @@ def test_quotas_are_unbiased(alarm_budget):
     alarm_budget.assert_rejects(alarm_budget.binomial_p_value(number, number, 0.75), check)
 
 
+def test_no_two_values_are_rounded_up_together_more_than_others(alarm_budget):
+    """Null: of four equal values that share two rows, the first and third get them one time in six.
+
+    Statistic: exact binomial, n = 40,000. Twin: values rounded in a fixed order, where it is one time in two.
+    """
+    check = alarm_budget.draw("quotas of values far apart")
+    number = 40_000
+    groups = PersonalGroups(
+        counts=np.full(4 * number, 5),
+        values=np.tile(np.arange(4), number),
+        starts=np.arange(0, 4 * number, 4),
+        stages=(),
+    )
+    quotas = fixed_size_quotas(groups, np.full(number, 2), NoiseSource.seeded(check.seed).stream(0))
+    together = np.count_nonzero((quotas[::4] == 1) & (quotas[2::4] == 1))
+    alarm_budget.assert_passes(alarm_budget.binomial_p_value(together, number, 1 / 6), check)
+    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(number // 2, number, 1 / 6), check)
+
+
+def test_intervals_of_one_group_cover_where_two_rows_are_kept(alarm_budget):
+    """Null: 95 % intervals cover 85 % or more of 400 releases, of one group cut to two rows by the exact bound.
+
+    Three outcomes cannot cover 95 % exactly. Statistic: too few covered, exact binomial. Twin: intervals that
+    treat copies as independent rows.
+    """
+    from scipy.stats import binom
+
+    check = alarm_budget.draw("sampled rows cover, two rows")
+    design = SamplePerturbScale(retention=0.2, bound="exact")
+    question = Selection((("place", (9,)), ("job", (0,))))
+    _, _, (covered, by_twin) = replicate(design, check.seed, 400, question)
+    alarm_budget.assert_passes(float(binom.cdf(covered, 400, 0.85)), check)
+    alarm_budget.assert_rejects(float(binom.cdf(by_twin, 400, 0.85)), check)
+
+
 def test_independent_quotas_have_the_sizes_of_example_5(alarm_budget):
     """Null: 14, 15 or 16 rows with probabilities .1875, .625, .1875. Statistic: chi-square, n = 40,000.
 

@@ -108,6 +108,12 @@ def test_paths_of_different_lengths_are_refused():
         )
 
 
+def test_paths_without_any_label_are_refused():
+    """A file of categories alone says nothing of what is above them."""
+    with pytest.raises(SchemaError, match="states no label above any category"):
+        hierarchy_from_paths(WORK, {label: [] for label in WORK.labels})
+
+
 def test_a_level_beyond_the_root_is_refused():
     """The message states what exists."""
     with pytest.raises(ParameterError, match="levels 0 to 2, got 3"):

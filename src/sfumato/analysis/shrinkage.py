@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.estimates import Floats
+from sfumato.tables import percent
 
 Mode = Literal["counts", "threshold", "signed", "printed", "exact"]
 """``counts``: cut at zero, then soft threshold (the useful one for counts). ``threshold``: soft threshold with
@@ -59,7 +60,7 @@ class Shrunken:
     def __repr__(self) -> str:
         return (
             f"Shrunken({self.values.size} cells, shift {self.shift:.4g}, "
-            f"{self.share_thresholded:.0%} at zero, rate ratio {self.rate_ratio:.3g})"
+            f"{percent(self.share_thresholded)} at zero, rate ratio {self.rate_ratio:.3g})"
         )
 
 

@@ -23,7 +23,7 @@ from sfumato.schema import Attribute
 from sfumato.tables import Cell, ResultTable
 
 Ran = Literal["exact", "balanced", "restricted", "approximate", "gibbs", "random"]
-Variant = Literal["auto"] | Ran
+Variant = Literal["auto", "exact", "balanced", "restricted", "approximate", "gibbs", "random"]
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
 """Probabilities for which the number of people known with at least that probability is reported."""
 
@@ -251,6 +251,13 @@ def allowed_pairs(
     people: BucketedPeople, public: tuple[Attribute, ...], sensitive: Attribute, knowledge: Knowledge
 ) -> npt.NDArray[np.bool_]:
     """Pairs of public combination and value that outside records do not rule out, ``(combinations, values)``."""
+    unknown = [name for name in knowledge.source.columns() if name not in knowledge.schema.names]
+    if unknown:
+        raise DataError(
+            f"the knowledge has a column {unknown[0]!r}, which the release has not, so its lines would rule out more "
+            "than they say. Leave out such lines, or the column where it does not matter.",
+            attribute=unknown[0],
+        )
     table = knowledge.counts()
     if sensitive.name not in table.names:
         raise DataError(

@@ -19,7 +19,7 @@ from sfumato.laws.sampled_rows.group_blocks import GroupBlocks
 from sfumato.laws.sampled_rows.law import SampledRows
 from sfumato.release import Release
 from sfumato.schema import Role
-from sfumato.tables import ResultTable
+from sfumato.tables import ResultTable, percent
 
 GRID = 401
 """Frequencies at which a posterior is evaluated."""
@@ -100,7 +100,7 @@ class GroupFrequency(Attack):
             tables=(
                 ResultTable(
                     f"Most frequent {sensitive} of the largest groups",
-                    ("group", "rows", "value", "estimated frequency", f"probability within {error:.0%}"),
+                    ("group", "rows", "value", "estimated frequency", f"probability within {percent(error)}"),
                     rows,
                 ),
             ),

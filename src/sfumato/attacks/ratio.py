@@ -17,14 +17,8 @@ from sfumato.estimates import Floats
 from sfumato.knowledge import Knowledge
 from sfumato.laws.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
 from sfumato.mathematics.marginal_effects import NoisyTable, sum_cells
-from sfumato.mathematics.ratio_law import (
-    AnyNoise,
-    Disclosures,
-    closeness_probability,
-    find_disclosures,
-    gaussian_closeness,
-    smallest_hiding_scale,
-)
+from sfumato.mathematics.ratio_disclosures import Disclosures, find_disclosures, smallest_hiding_scale
+from sfumato.mathematics.ratio_law import AnyNoise, closeness_probability, gaussian_closeness
 from sfumato.release import Release
 from sfumato.schema import Role, Schema
 from sfumato.tables import Cell, ResultTable
@@ -120,6 +114,10 @@ class RatioAttack(Attack):
                     "can be among the disclosed, and the other way round."
                 ),
                 "The noisy share has neither mean nor variance; closeness is a probability.",
+                (
+                    "Where a group is not published by itself, it is a sum of cells, and closeness is computed as if the "
+                    "noise were normal: with Laplace noise the attacker comes close more often than stated."
+                ),
             ),
         )
 
@@ -174,7 +172,11 @@ def _scan(
         closeness = closeness_probability(part, phi[worth], marginal.noise, tolerance=attack.tolerance)
     else:
         own = math.sqrt(marginal.noise.variance)
-        closeness = gaussian_closeness(part, phi[worth], own, deviation, tolerance=attack.tolerance)
+        # A group that is a sum of cells holds the noise of its part.
+        shared = own**2 if published is None else 0.0
+        closeness = gaussian_closeness(
+            part, phi[worth], own, deviation, tolerance=attack.tolerance, covariance=shared
+        )
     target = next(name for name in marginal.attributes if name not in others)
     shape = tuple(schema[name].size for name in others)
     rows: list[tuple[Cell, ...]] = []
@@ -298,7 +300,8 @@ class HidingNoise:
     Parameters
     ----------
     scale, epsilon
-        Of the noise; infinite epsilon when nothing is disclosed without noise either.
+        Of the noise; infinite epsilon when nothing is disclosed without noise either, and 0 when no
+        noise hides everything.
     relative_error
         Mean over all counts of the expected error relative to the count, or to one row in ten
         thousand where the count is smaller.

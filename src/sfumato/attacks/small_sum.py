@@ -19,6 +19,7 @@ from sfumato.knowledge import Knowledge
 from sfumato.laws.decoy_rows.law import DecoyRows
 from sfumato.laws.decoy_rows.model import DecoyModel
 from sfumato.mathematics.decoys import draw_decoys
+from sfumato.mathematics.partition import largest_group_size
 from sfumato.randomness import NoiseSource
 from sfumato.release import Release
 from sfumato.tables import Cell, ResultTable
@@ -87,17 +88,23 @@ class SmallSum(Attack):
                 "Give the file that was published from.",
                 parameter="knowledge",
             )
+        absent = [name for name in law.gamma_by_attribute if name not in knowledge.schema.names]
+        if absent:
+            raise ParameterError(
+                f"the knowledge has no column {absent[0]!r}, whose small sums are to be measured. "
+                "Give the file that was published from.",
+                parameter="knowledge",
+            )
         columns = _columns(knowledge)
         findings: dict[str, Cell] = {"trials": self.trials}
         tables = []
         for name in law.gamma_by_attribute:
-            if name in columns:
-                found = self._measure(law, name, columns, knowledge)
-                tables.append(found)
-                violated = [row for row in found.rows if row[-1] == "refuted"]
-                findings[f"Theorem 4 for {name}"] = (
-                    "refuted" if violated else f"not refuted in {self.trials} trials"
-                )
+            found = self._measure(law, name, columns, knowledge)
+            tables.append(found)
+            violated = [row for row in found.rows if row[-1] == "refuted"]
+            findings[f"Theorem 4 for {name}"] = (
+                "refuted" if violated else f"not refuted in {self.trials} trials"
+            )
         return AttackResult(
             self.attack,
             findings,
@@ -109,11 +116,17 @@ class SmallSum(Attack):
         gamma = law.gamma_by_attribute[name]
         values = columns[name]
         usable = len(values) - len(values) % gamma
+        size = knowledge.schema[name].size
+        if usable == 0 or largest_group_size(np.bincount(values[:usable], minlength=size)) < gamma:
+            raise ParameterError(
+                f"the knowledge is not what was published: its rows form no groups of {gamma} different values of "
+                f"{name!r}. Give the file that was published from.",
+                parameter="knowledge",
+            )
         public = {key: each[:usable] for key, each in columns.items() if key not in law.gamma_by_attribute}
         concepts = list(
             _concepts(public, values[:usable], law, self.largest_number_of_attributes, knowledge, name)
         )
-        size = knowledge.schema[name].size
         accurate = [np.zeros((self.trials, len(each.codes)), dtype=np.bool_) for each in concepts]
         noise = NoiseSource.from_operating_system() if self.seed is None else NoiseSource.seeded(self.seed)
         for trial in range(self.trials):

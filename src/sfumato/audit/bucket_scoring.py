@@ -18,7 +18,7 @@ from sfumato.laws.bucketed_rows.law import BUCKET, BucketedRows
 from sfumato.methods.anatomy import Anatomy
 from sfumato.private_table import PrivateTable
 from sfumato.randomness import NoiseSource
-from sfumato.tables import Cell, ResultTable
+from sfumato.tables import Cell, ResultTable, percent
 
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95)
 """Stated probabilities at which exposure and precision are reported."""
@@ -42,9 +42,7 @@ class BucketScore:
     truth: npt.NDArray[Any]
 
     def __repr__(self) -> str:
-        return (
-            f"BucketScore({self.inference.variant}: {self.accuracy:.1%} right, {self.baseline:.1%} by chance)"
-        )
+        return f"BucketScore({self.inference.variant}: {percent(self.accuracy, decimals=1)} right, {percent(self.baseline, decimals=1)} by chance)"
 
     @property
     def guesses(self) -> Guesses:

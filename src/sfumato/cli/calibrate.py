@@ -70,7 +70,9 @@ def calibrate(
     if any(each.is_private for each in chosen.tables):
         talk("Tables marked private were computed from the rows: for your eyes, not for publication.")
     show(chosen, as_json=as_json)
+    # Refused here when nothing keeps the goal, after what could be had was shown.
+    design = chosen.design
     if out is not None:
         with write_whole(out, parameter="out") as (temporary,):
-            temporary.write_text(chosen.design.to_toml(), encoding="utf-8")
+            temporary.write_text(design.to_toml(), encoding="utf-8")
         talk(f"Wrote {out}. Publish with --design {out}.")

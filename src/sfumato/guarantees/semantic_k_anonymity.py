@@ -24,7 +24,8 @@ class SemanticKAnonymity(Guarantee):
         a published row is.
     Weaknesses
         When the k rows are all alike, what they say is published; differential privacy covers that case.
-        With ``scope="each-column"`` the promise is about the fragments of one column: the columns
+        With ``scope="each-column"`` the promise is about the fragments of one column that are left after rows
+        were kept to the column budget; how many parts a row had elsewhere may still show. The columns
         *together* may single a row out, and nothing is claimed about them together.
 
     References
@@ -36,7 +37,7 @@ class SemanticKAnonymity(Guarantee):
     >>> SemanticKAnonymity(k=10).sentence
     'Semantic 10-anonymity of the whole row: all attributes, for every table.'
     >>> SemanticKAnonymity(k=10, scope="each-column").sentence
-    'Semantic 10-anonymity of every column by itself, given the columns; for the columns together it is not claimed.'
+    'Semantic 10-anonymity of every column by itself, given the columns and what each row keeps in them; for the columns together it is not claimed.'
     """
 
     guarantee: Literal["semantic-k-anonymity"] = "semantic-k-anonymity"
@@ -58,7 +59,7 @@ class SemanticKAnonymity(Guarantee):
         if self.scope == "table":
             return f"Semantic {number} of the whole row: all attributes, for every table."
         return (
-            f"Semantic {number} of every column by itself, given the columns; "
+            f"Semantic {number} of every column by itself, given the columns and what each row keeps in them; "
             "for the columns together it is not claimed."
         )
 

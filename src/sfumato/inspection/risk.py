@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sfumato.private_table import PrivateTable
 from sfumato.schema import Attribute, Role
-from sfumato.tables import Cell, ResultTable
+from sfumato.tables import Cell, ResultTable, percent
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles of group sizes that an inspection shows."""
@@ -236,7 +236,7 @@ def _quantiles_table(sizes: GroupSizes) -> ResultTable:
         "Group sizes: this share of groups (of rows) has at most so many rows in its group",
         ("share", "of groups", "of rows"),
         tuple(
-            (f"{share:.0%}", sizes.quantile_of_groups(share), sizes.quantile_of_rows(share))
+            (percent(share), sizes.quantile_of_groups(share), sizes.quantile_of_rows(share))
             for share in QUANTILES
         ),
     )

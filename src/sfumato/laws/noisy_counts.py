@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.counts import CountTable
 from sfumato.errors import NotIdentifiableError, ParameterError
@@ -14,12 +17,16 @@ from sfumato.estimates import Estimates, Feasibility, Floats, clip_to_totals, pr
 from sfumato.frozen import Frozen
 from sfumato.laws.base import Law, Published, Target
 from sfumato.mathematics.marginal_effects import NoisyTable, combine_tables, sum_cells
+from sfumato.mathematics.noise_sums import half_width_of_sum, half_widths_of_sums
 from sfumato.noise import DiscreteNoise
 from sfumato.schema import Schema
 from sfumato.selection import Selection, Tabulation
 
 COUNT_COLUMN = "count"
 """Column of a published marginal that holds the noisy counts."""
+
+SMALLEST_VARIANCE = 1e-300
+"""Of noise that is surely zero."""
 
 SHOWN_MARGINALS = 12
 """Marginals that a message or sentence lists before it breaks off."""
@@ -110,10 +117,14 @@ class NoisyCounts(Law):
         if not tabulation.by:
             return self.estimate_selections(published, (tabulation.where,), target=target)
         weights = _weights(published.schema, tabulation)
-        table = read_marginal(published, self._best(tuple(weights)))
+        marginal = self._best(tuple(weights))
+        table = read_marginal(published, marginal)
         # The table's axes come first; the tabulation may ask for another order.
         sums = sum_cells(_ordered(table, tabulation.by), weights)
-        return sums if target == "table" else _drawn_anew(sums, float(table.counts.sum()))
+        if target == "population":
+            return _drawn_anew(sums, float(table.counts.sum()))
+        cells = _cells_of(sums.variances, marginal.noise)
+        return replace(sums, half_widths=partial(half_widths_of_sums, marginal.noise, cells))
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -157,7 +168,10 @@ class NoisyCounts(Law):
                     covariance[i, j] = _variance(source, shared)
         if target == "population":
             covariance += self._drawing(published, selections, values, covariance)
-        return Estimates.with_covariance(values, covariance)
+            return Estimates.with_covariance(values, covariance)
+        cells = [_cells_of(covariance[i, i], each.noise) for i, each in enumerate(sources)]
+        sums = Estimates.with_covariance(values, covariance)
+        return replace(sums, half_widths=partial(_half_widths, [each.noise for each in sources], cells))
 
     def _drawing(
         self, published: Published, selections: Sequence[Selection], values: Floats, noise: Floats
@@ -224,9 +238,10 @@ class NoisyCounts(Law):
         """The marginal over at least these attributes whose sums have the smallest variance."""
         containing = [each for each in self.marginals if set(names) <= set(each.attributes)]
         if not containing:
+            held = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "a total"
             covered = self._list_marginals() if self.marginals else "answers to declared queries only"
             raise NotIdentifiableError(
-                f"no published table holds {' and '.join(names) or 'a total'} together; published are: {covered}. "
+                f"no published table holds {held}; published are: {covered}. "
                 "Ask within one of these, or publish a marginal over the attributes wanted."
             )
         return min(containing, key=lambda each: each.noise.variance * each.cells_summed(names))
@@ -289,6 +304,19 @@ def _variance(source: NoisyMarginal | NoisyAnswer, selection: Selection) -> floa
         return source.noise.variance
     chosen = math.prod(len(codes) for _, codes in selection.conditions)
     return source.noise.variance * source.cells_summed(selection.names) * chosen
+
+
+def _cells_of(variances: Floats, noise: DiscreteNoise) -> npt.NDArray[np.int64]:
+    """How many cells were added up, from the variance of their sum."""
+    return np.rint(np.asarray(variances) / max(noise.variance, SMALLEST_VARIANCE)).astype(np.int64).clip(1)
+
+
+def _half_widths(
+    noises: Sequence[DiscreteNoise], cells: Sequence[npt.NDArray[np.int64]], confidence_level: float
+) -> Floats:
+    """Half-widths of intervals of sums from different tables, ``(n,)``."""
+    pairs = zip(noises, cells, strict=True)
+    return np.array([half_width_of_sum(noise, int(number), confidence_level) for noise, number in pairs])
 
 
 def _drawn_anew(sums: Estimates, rows: float) -> Estimates:

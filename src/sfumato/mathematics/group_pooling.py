@@ -25,6 +25,12 @@ LARGEST_NUMBER_OF_STEPS = 300
 STEPS_OF_A_TRIAL = 150
 """The same for a fit to the rows that are not held out, which starts from that of the strength before."""
 
+CELLS_OF_ALL_TRIALS = 500_000_000
+"""Cells that all steps of all trials may go through; tables of very many cells get fewer steps."""
+
+FEWEST_STEPS = 10
+"""Steps of a trial however large the table is."""
+
 TOLERANCE = 1e-5
 """Share of all rows that the last step may still move."""
 
@@ -211,6 +217,8 @@ def _judged(
     published: Floats, matrices: Sequence[AxisMatrix], parts: Iterator[Floats]
 ) -> Iterator[tuple[Floats, Floats]]:
     """For each part, log probability of its rows under every strength's fit to the others, and their number."""
+    affordable = CELLS_OF_ALL_TRIALS // (published.size * FOLDS * len(STRENGTHS))
+    steps = min(max(affordable, FEWEST_STEPS), STEPS_OF_A_TRIAL)
     for held_out in parts:
         kept = published - held_out
         occupied = held_out > 0
@@ -218,7 +226,7 @@ def _judged(
         for strength in STRENGTHS:
             # Fewer rows are kept than there are; the overall ones must weigh as much beside them.
             weight = (1 - 1 / FOLDS) * strength
-            current = pooled_counts(kept, matrices, weight, start=current, steps=STEPS_OF_A_TRIAL)
+            current = pooled_counts(kept, matrices, weight, start=current, steps=steps)
             expected = contract(current, matrices)[occupied] / max(float(kept.sum()), 1.0)
             found.append(np.log(np.maximum(expected, np.finfo(np.float64).tiny)))
         yield np.stack(found), held_out[occupied]

@@ -110,7 +110,7 @@ class NoisyCountMatrix(Frozen):
         appears, is_left_out = _release_curve(self.epsilon, self.delta, self.k, self.exponent)
         places = np.asarray(counts, np.int64)
         inside = np.clip(places, 0, appears.size - 1)
-        # Beyond the curve 1 - w shrinks by exp(-epsilon) a step, below what a double can hold.
+        # Beyond the curve 1 - w shrinks by exp(-epsilon) a step.
         beyond = np.exp(-self.epsilon * (places - inside).astype(np.float64))
         left_out = is_left_out[inside] * beyond
         return np.where(places > inside, 1 - left_out, appears[inside]), left_out
@@ -249,10 +249,10 @@ def certify_words(
 
 @lru_cache(maxsize=64)
 def _release_curve(epsilon: float, delta: float, k: int, exponent: float) -> tuple[Floats, Floats]:
-    """Eq. 5, w and 1 - w, for counts from 0 until 1 - w is gone below 1e-300."""
+    """Eq. 5, w and 1 - w, for counts from 0 until w is 1 in a double; 1 - w only shrinks by then."""
     shrink, growth = math.exp(-epsilon), math.exp((1 - exponent) * epsilon)
     appears, left_out = [delta], [1 - delta]
-    while left_out[-1] > 1e-300:
+    while left_out[-1] > 1e-20:
         by_absence, by_growth = left_out[-1] * shrink, growth * appears[-1]
         # Eq. 5; whichever of the two numbers is small is the one that is computed.
         if 1 - by_absence < by_growth:

@@ -23,6 +23,9 @@ values. ``largest-first``: the groups of Xiao and Tao (2006), ties broken at ran
 SWAP_ROUNDS = 30
 """Swap rounds that a mixed partition of few groups gets."""
 
+SWAP_ROUNDS_FROM_LARGEST_FIRST = 100
+"""Swap rounds when groups had to be made largest first, which is far from random."""
+
 MOST_GROUPS_TO_SWAP = 50_000
 """Groups beyond which a mixed partition is as drawn: the moves that its totals needed then touch less than
 one place in a hundred."""
@@ -113,13 +116,14 @@ def partition_rows(
             parameter="group_size",
         )
     sizes = group_sizes(len(codes), group_size)
-    members = None
-    if kind == "mixed":
-        members = _draw_members(counts, sizes, stream)
+    if kind == "largest-first":
+        return _assign_rows(codes, _largest_first(counts, group_size, stream), len(sizes), stream)
+    members = _draw_members(counts, sizes, stream)
     if members is None:
         members = _largest_first(counts, group_size, stream)
-    if kind == "mixed":
-        members = _swap(members, len(sizes), stream)
+        members = _swap(members, len(sizes), stream, SWAP_ROUNDS_FROM_LARGEST_FIRST)
+    elif len(sizes) <= MOST_GROUPS_TO_SWAP:
+        members = _swap(members, len(sizes), stream, SWAP_ROUNDS)
     return _assign_rows(codes, members, len(sizes), stream)
 
 
@@ -171,7 +175,25 @@ def _largest_first(counts: Integers, group_size: int, stream: NoiseStream) -> li
             joined = smallest[int(stream.integers_below([len(smallest)])[0])]
             groups[value] = np.append(groups[value], joined)
             sizes[joined] += 1
+    _level(groups, sizes, stream)
     return groups
+
+
+def _level(groups: list[Groups], sizes: Integers, stream: NoiseStream) -> None:
+    """Move values from the largest to the smallest groups until sizes differ by one at most.
+
+    Left-over rows of values that are in nearly every group may have had only one group to join. A larger
+    group always holds a value that a smaller one lacks.
+    """
+    while sizes.max() - sizes.min() > 1:
+        source, target = int(sizes.argmax()), int(sizes.argmin())
+        movable = [
+            value for value, holding in enumerate(groups) if source in holding and target not in holding
+        ]
+        value = movable[int(stream.integers_below([len(movable)])[0])]
+        groups[value][groups[value] == source] = target
+        sizes[source] -= 1
+        sizes[target] += 1
 
 
 def inclusion_odds(shares: npt.ArrayLike, sizes: npt.ArrayLike) -> Floats:
@@ -320,12 +342,12 @@ def _move(
     return len(chosen)
 
 
-def _swap(members: list[Groups], number_of_groups: int, stream: NoiseStream) -> list[Groups]:
+def _swap(members: list[Groups], number_of_groups: int, stream: NoiseStream, rounds: int) -> list[Groups]:
     """Exchange random places between random pairs of groups, where both keep different values.
 
     The moves are symmetric and connect all valid partitions, so the uniform law is the one they keep.
     """
-    if not 2 <= number_of_groups <= MOST_GROUPS_TO_SWAP:
+    if number_of_groups < 2:
         return members
     values = np.repeat(np.arange(len(members)), [len(each) for each in members])
     groups = np.concatenate(members)
@@ -335,7 +357,7 @@ def _swap(members: list[Groups], number_of_groups: int, stream: NoiseStream) -> 
     places = np.full((number_of_groups, int(sizes.max())), -1, np.int64)
     places[np.arange(places.shape[1]) < sizes[:, np.newaxis]] = values[by_group]
     half = number_of_groups // 2
-    for _ in range(SWAP_ROUNDS):
+    for _ in range(rounds):
         pairs = stream.permutation(number_of_groups)
         first, second = pairs[:half], pairs[half : 2 * half]
         first_place = stream.integers_below(sizes[first])

@@ -9,7 +9,6 @@ about probabilities and quantiles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -150,8 +149,7 @@ def closeness_probability(
             f"the tolerance must lie strictly between 0 and 1, got {tolerance}. Try 0.2.",
             parameter="tolerance",
         )
-    theta, phi = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(group, np.float64))
-    _require_counts(theta, phi)
+    theta, phi = _counts(part, group)
     if not isinstance(noise, Laplace) and noise.scale <= LARGEST_SUMMED_SCALE:
         return _for_different_pairs(theta, phi, lambda t, p: _summed_closeness(t, p, noise, tolerance))
     if isinstance(noise, DiscreteGaussian):
@@ -166,11 +164,12 @@ def gaussian_closeness(
     group_deviation: float,
     *,
     tolerance: float,
+    covariance: float = 0.0,
 ) -> Floats:
     """The same probability under continuous Gaussian noise, by Gauss-Legendre quadrature.
 
-    The two counts may have different standard deviations: a group that is not published by itself is
-    a sum of cells, and noisier than its parts.
+    The two counts may have different standard deviations and share noise: a group that is not published
+    by itself is a sum of cells, noisier than its parts, and one of the cells is the part.
 
     Examples
     --------
@@ -181,12 +180,13 @@ def gaussian_closeness(
     """
     from scipy.special import ndtr
 
-    theta, phi = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(group, np.float64))
-    _require_counts(theta, phi)
+    theta, phi = _counts(part, group)
     nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
     # Everything in units of the noise of the group.
     theta, phi = theta[..., None] / group_deviation, phi[..., None] / group_deviation
-    relative = group_deviation / part_deviation
+    # Given X the part is normal about theta + shared (X - phi), with what the covariance leaves.
+    shared = covariance / group_deviation**2
+    relative = group_deviation / max(part_deviation**2 - covariance * shared, 1e-24) ** 0.5
     total = np.zeros(theta.shape[:-1])
     # Nine standard deviations leave less than 1e-18 outside; the integrand has a kink at X = 0.
     reach = 9.0
@@ -196,120 +196,18 @@ def gaussian_closeness(
     ):
         length = np.clip(high - low, 0, None) / 2
         x = (low + high) / 2 + length * nodes
-        ends = [relative * ((1 + sign * tolerance) * theta / phi * x - theta) for sign in (-1, 1)]
+        center = theta + shared * (x - phi)
+        ends = [relative * ((1 + sign * tolerance) * theta / phi * x - center) for sign in (-1, 1)]
         inside = np.abs(ndtr(ends[1]) - ndtr(ends[0]))
         density = np.exp(-0.5 * (x - phi) ** 2) / np.sqrt(2 * np.pi)
         total += np.sum(length * weights * inside * density, axis=-1)
     return total
 
 
-@dataclass(frozen=True, eq=False)
-class Disclosures:
-    """Which parts of which groups an attacker would learn from the ratio of two noisy counts.
-
-    Parameters
-    ----------
-    closeness, jump
-        For every pair of part and group, shape as the parts: CP, and the true share over the share
-        in the whole table. NaN closeness where the pair was not worth computing.
-    is_disclosed
-        Both are at or above their thresholds.
-    """
-
-    closeness: Floats
-    jump: Floats
-    is_disclosed: npt.NDArray[np.bool_]
-
-    @property
-    def number(self) -> int:
-        """How many pairs are disclosed."""
-        return int(np.count_nonzero(self.is_disclosed))
-
-
-def find_disclosures(
-    parts: npt.ArrayLike,
-    groups: npt.ArrayLike,
-    priors: npt.ArrayLike,
-    noise: AnyNoise,
-    *,
-    tolerance: float = 0.2,
-    smallest_closeness: float = 0.7,
-    smallest_jump: float = 3.0,
-) -> Disclosures:
-    """Disclosed sensitive values over many groups (Han 2016, definition before corollary 3).
-
-    Parameters
-    ----------
-    parts
-        theta, ``(number_of_groups, number_of_values)``: rows of each group with each sensitive value.
-    groups
-        phi, ``(number_of_groups,)``.
-    priors
-        Share of each value in the whole table, ``(number_of_values,)``.
-    noise
-        On every count.
-    tolerance, smallest_closeness, smallest_jump
-        tau, K_CP and K_J.
-
-    Notes
-    -----
-    Parts and groups of zero rows are skipped: there is nobody in them to learn about, and no ratio.
-
-    Examples
-    --------
-    >>> found = find_disclosures([[420, 81]], [501], [0.2478, 0.7522], Laplace(scale=20.0))
-    >>> found.is_disclosed.tolist(), found.jump.round(3).tolist()
-    ([[True, False]], [[3.383, 0.215]])
-    """
-    theta = np.asarray(parts, np.float64)
-    phi = np.broadcast_to(np.asarray(groups, np.float64)[:, None], theta.shape)
-    is_there = (theta > 0) & (phi > 0)
-    shares = np.divide(theta, phi, out=np.zeros(theta.shape), where=is_there)
-    jump = np.divide(shares, np.asarray(priors, np.float64), out=np.zeros(theta.shape), where=is_there)
-    worth = is_there & (jump >= smallest_jump)
-    closeness = np.full(theta.shape, np.nan)
-    closeness[worth] = closeness_probability(theta[worth], phi[worth], noise, tolerance=tolerance)
-    return Disclosures(closeness, jump, worth & (closeness >= smallest_closeness))
-
-
-def smallest_hiding_scale(
-    parts: npt.ArrayLike,
-    groups: npt.ArrayLike,
-    priors: npt.ArrayLike,
-    *,
-    tolerance: float = 0.2,
-    smallest_closeness: float = 0.7,
-    smallest_jump: float = 3.0,
-) -> float:
-    """Scale of Laplace noise from which no pair is disclosed any more; 0 when none ever is.
-
-    Closeness falls as the scale grows, so that a bisection over the most exposed pair finds it, to
-    nine digits.
-
-    Examples
-    --------
-    >>> scale = smallest_hiding_scale([[420, 81]], [501], [0.2478, 0.7522])
-    >>> exposed = closeness_probability(420, 501, Laplace(scale=scale), tolerance=0.2)
-    >>> round(float(exposed), 6)
-    0.7
-    """
-    theta = np.asarray(parts, np.float64)
-    phi = np.broadcast_to(np.asarray(groups, np.float64)[:, None], theta.shape)
-    is_there = (theta > 0) & (phi > 0)
-    priors = np.broadcast_to(np.asarray(priors, np.float64), theta.shape)
-    worth = is_there & (theta >= smallest_jump * priors * phi)
-    theta, phi = theta[worth], phi[worth]
-    if not theta.size:
-        return 0.0
-
-    def exposed(scale: float) -> float:
-        return float(closeness_probability(theta, phi, Laplace(scale=scale), tolerance=tolerance).max())
-
-    low, high = 1e-6, float(phi.max()) * 1e3
-    for _ in range(60):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if exposed(middle) >= smallest_closeness else (low, middle)
-    return high
+def _counts(part: npt.ArrayLike, group: npt.ArrayLike) -> tuple[Floats, Floats]:
+    theta, phi = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(group, np.float64))
+    _require_counts(theta, phi)
+    return theta, phi
 
 
 def _require_counts(theta: Floats, phi: Floats) -> None:
@@ -350,7 +248,7 @@ def _below_zero(y: Floats, theta: Floats, phi: Floats) -> Floats:
         chosen = np.where(np.abs(exponent) < 1, small, large)
         return np.asarray(np.where(k == 0, np.exp(-weight) * limit, chosen))
 
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         first = y**2 * quotient(-theta * k / y, -theta)
     # At y = 0 the square is zero and the quotient finite.
     first = np.where(y == 0, 0.0, first)

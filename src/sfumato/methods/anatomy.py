@@ -141,7 +141,12 @@ class Anatomy(Design):
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Buckets, the guess of one who compares nothing, and standard errors of joint counts."""
         sensitive = self._sensitive(schema)
-        sizes = group_sizes(max(rows, self.l_value), self.l_value)
+        if rows < self.l_value:
+            raise DataError(
+                f"{rows} rows do not fill one bucket of l_value = {self.l_value}. Lower l_value, or plan for more rows.",
+                number_of_rows=rows,
+            )
+        sizes = group_sizes(rows, self.l_value)
         promise = ResultTable(
             "What is published",
             ("attribute", "values", "buckets", "rows of a bucket", "promised chance of a guess"),

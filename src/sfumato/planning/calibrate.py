@@ -20,7 +20,7 @@ from sfumato.planning.goals import Goal, TotalEpsilon
 from sfumato.planning.optimum import LOWEST_RETENTION, Constraint, epsilons, least_loss, log_loss
 from sfumato.private_table import PrivateTable
 from sfumato.schema import Role, Schema
-from sfumato.tables import ResultTable
+from sfumato.tables import ResultTable, percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,7 @@ def _risk_table(goal: ReconstructionRisk, true_counts: CountTable, risks: Floats
         (
             ("largest reconstruction risk", risk_at_share(risks, counts, 1)),
             (
-                f"reconstruction risk of {goal.share:.4%} of rows, at most",
+                f"reconstruction risk of {percent(goal.share, decimals=4)} of rows, at most",
                 risk_at_share(risks, counts, goal.share),
             ),
             (

@@ -12,7 +12,7 @@ from sfumato.methods.personal_groups import PersonalGroups
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale, count_groups
 from sfumato.methods.sample_perturb_scale.plan import violation_table
 from sfumato.private_table import PrivateTable
-from sfumato.tables import ResultTable
+from sfumato.tables import ResultTable, percent
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class ViolationReport:
     def __repr__(self) -> str:
         return (
             f"ViolationReport({self.violating_groups:,} of {self.occupied_groups:,} groups, "
-            f"{self.share_of_rows:.1%} of rows)"
+            f"{percent(self.share_of_rows, decimals=1)} of rows)"
         )
 
     def __str__(self) -> str:
@@ -105,7 +105,7 @@ def find_violations(table: PrivateTable, design: SamplePerturbScale) -> Violatio
     ... ''')
     >>> rows = pa.table({"sex": ["F"] * 900 + ["M"] * 30, "job": ["a", "b", "c"] * 310})
     >>> find_violations(read_table(rows, schema), SamplePerturbScale(retention=0.5))
-    ViolationReport(1 of 2 groups, 96.8% of rows)
+    ViolationReport(1 of 2 groups, 96.8 % of rows)
     """
     merged, _ = design.merge_values(table)
     promise = design.promise(table.schema, published=merged.schema)

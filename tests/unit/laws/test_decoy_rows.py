@@ -275,6 +275,29 @@ def test_a_value_that_no_row_shows_is_not_called_exact():
         assert estimates.variances[4] == pytest.approx(0.5)
 
 
+def test_a_share_of_a_value_that_no_row_shows_is_not_called_exact():
+    """Selections, which shares are made of, carry the error of one row as tabulations do, few or many."""
+    job = np.repeat(np.arange(5), [300, 300, 200, 200, 0])
+    rows = PublishedRows((AREA, category_attribute("job", 5)), {"area": np.arange(1_000) % 3, "job": job})
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    asked = [selection(area=(1,), job=(4,)), selection(area=(1,)), selection(job=(4,))]
+    for number in (1, 30):
+        variances = law.estimate_selections(rows, asked * number).variances[:3]
+        assert variances == pytest.approx([0.5, 0, 0.5], abs=1e-9)
+
+
+def test_a_condition_that_every_value_satisfies_asks_nothing():
+    """The number of rows of a public group is exact, even where no single count is determined."""
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    everyone = selection(area=(0,), job=(0, 1, 2, 3))
+    for found in (
+        law.estimate(saturated(), Tabulation(where=everyone)),
+        law.estimate_selections(saturated(), [everyone]),
+    ):
+        assert found.values.tolist() == [3_000]
+        assert found.variances.tolist() == [0]
+
+
 @pytest.mark.parametrize(
     ("estimate", "error", "kind"), [(4.0, 1.0, "small"), (40.0, 20.0, "grey"), (4_000.0, 50.0, "large")]
 )

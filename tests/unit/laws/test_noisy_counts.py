@@ -184,3 +184,32 @@ def test_the_sentence_says_what_got_noise():
     sentence = law_of(QUIET, LOUD, answers=(answer,)).sentence
     assert "sex by age, age by sex by job and to the answers to 1 declared queries" in sentence
     assert "2.8 to 7.1" in sentence
+
+
+@pytest.mark.parametrize(("level", "half"), [(0.95, 6), (0.99, 9)])
+def test_the_interval_of_one_cell_is_that_of_laplace_noise(level, half):
+    """At scale 2, 2 q^(h+1) / (1+q) first falls below 5 % at h = 6 and below 1 % at h = 9; normal: 5.5 and 7.2."""
+    low, high = LAW.estimate(PUBLISHED, Tabulation(by=("sex", "age"))).intervals(level)
+    assert (high - low).tolist() == [2 * half] * 6
+    selections = (Selection((("sex", (0,)), ("age", (1,)))),)
+    low, high = LAW.estimate_selections(PUBLISHED, selections).intervals(level)
+    assert (low[0], high[0]) == (20 - half, 20 + half)
+
+
+def test_the_interval_of_a_sum_is_that_of_the_sum_of_noise():
+    """Three cells, whose noise is convolved here by brute force."""
+    support = np.arange(-200, 201)
+    single = np.exp(-np.abs(support) / 2.0)
+    single /= single.sum()
+    law_of_sum = np.convolve(np.convolve(single, single), single)
+    distances = np.abs(np.arange(law_of_sum.size) - law_of_sum.size // 2)
+    half = next(h for h in range(100) if law_of_sum[distances <= h].sum() >= 0.95)
+    low, high = LAW.estimate(PUBLISHED, Tabulation(by=("sex",))).intervals(0.95)
+    assert (high - low).tolist() == [2 * half] * 2
+
+
+def test_noise_that_is_surely_zero_gives_intervals_of_no_width():
+    """A scale so small that the variance underflows."""
+    exact = law_of(DiscreteLaplace(scale=1e-3), DiscreteLaplace(scale=1e-3))
+    low, high = exact.estimate(PUBLISHED, Tabulation(by=("sex",))).intervals(0.95)
+    assert (high - low).tolist() == [0, 0]

@@ -185,12 +185,24 @@ def test_a_row_well_above_the_threshold_needs_no_note():
     assert LAW.notes(ROWS, selection, LAW.estimate(ROWS, Tabulation(where=selection))) == ()
 
 
+def test_the_interval_of_a_row_is_that_of_its_noise():
+    """Not 1.96 standard errors, which hold Laplace noise too seldom: the smallest whole number that suffices."""
+    where = Selection((("sex", (0,)), ("job", (0,))))
+    estimates = LAW.estimate(ROWS, Tabulation(where=where))
+    low, high = estimates.intervals(0.95)
+    half = int((high - low)[0] / 2)
+    inside = [float(MATRIX.noise.probability(np.arange(-h, h + 1)).sum()) for h in (half - 1, half)]
+    assert inside[0] < 0.95 <= inside[1]
+    assert low[0] == estimates.values[0] - half
+
+
 def test_dropped_parts_are_said():
-    """In the sentence and in every note about sums."""
+    """In the sentence and in every note: of sums, and of single rows, which are cut as well."""
     assert "the others were dropped" in CUT.sentence
-    selection = Selection((("sex", (0,)),))
-    (note,) = CUT.notes(COLUMNS, selection, CUT.estimate(COLUMNS, Tabulation(where=selection)))
-    assert "column budget" in note
+    for where in ((("sex", (0,)),), (("sex", (0,)), ("job", (0,)))):
+        selection = Selection(where)
+        notes = CUT.notes(COLUMNS, selection, CUT.estimate(COLUMNS, Tabulation(where=selection)))
+        assert "column budget" in notes[-1]
 
 
 LONG = NoisyRows(

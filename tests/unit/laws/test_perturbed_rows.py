@@ -64,7 +64,7 @@ def test_population_interval_of_the_thesis_is_reproduced():
 
 
 def test_table_covariance_is_population_covariance_without_the_draw():
-    """S2 = (S1 + S2) - S1, up to the factor N/(N-1): a spec's S2[00] of 2.91e-5 at p = .9."""
+    """S2 = (S1 + S2) - S1, up to the factor N/(N-1): S2[00] of 2.91e-5 at p = .9."""
     table = LAW.estimate(THESIS, BOTH).covariance / 5822**2
     assert abs(table[0, 0] - 2.91e-5) < 0.03e-5
 

@@ -154,6 +154,32 @@ def test_conditions_outside_the_groups_add_the_error_of_drawing_rows():
     assert note.standard_errors[0] > 10
 
 
+def test_few_rows_never_claim_less_noise_than_perturbation_has():
+    """40 rows that stand for 2, none with the value: 40 * 20 * .125 * .875 / .25 = 350, not 250 as estimated."""
+    release = ArrayTable(SCHEMA, {name: np.zeros(40, np.uint8) for name in SCHEMA.names})
+    question = Tabulation(where=Selection((("job", (1,)),)))
+    assert law(rows_per_group=2.0).estimate(release, question).variances[0] >= 350
+    # Where nothing was cut the estimated variance stands: 40 * .125 * .625 / .25.
+    assert law().estimate(release, question).variances[0] == pytest.approx(12.5)
+
+
+def test_a_question_outside_the_groups_leaves_the_errors_of_the_others_alone():
+    """A count of whole groups is exact, and one by job has its own error, whatever is asked beside them."""
+    release = rows()
+    cut = law(rows_per_group=20.0)
+    alone = [Selection((("sex", (0,)),)), Selection((("place", (1, 2)), ("job", (0,))))]
+    outside = Selection((("sex", (0,)), ("note", (0,))))
+    together = cut.estimate_selections(release, [*alone, outside])
+    np.testing.assert_allclose(
+        together.variances,
+        [cut.estimate_selections(release, [each]).variances[0] for each in [*alone, outside]],
+    )
+    assert together.variances[0] == 0
+    # What is known exactly varies with nothing.
+    np.testing.assert_allclose(together.covariance[0], 0, atol=1e-6)
+    assert np.linalg.eigvalsh(together.covariance).min() > -1e-6
+
+
 def test_unpublished_sample_sizes_give_larger_errors():
     """The smallest possible sample stands for the true one."""
     release = rows()

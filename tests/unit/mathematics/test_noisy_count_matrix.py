@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sfumato.errors import ParameterError
 from sfumato.exact_distributions import NUMBER_OF_WORDS
 from sfumato.mathematics.count_matrices import exact_release_probabilities
-from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix, certify_words
+from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix, _release_curve, certify_words
 from sfumato.randomness import NoiseSource
 
 PAPER = NoisyCountMatrix(k=10, epsilon=1.0, delta=1e-5)
@@ -234,3 +234,11 @@ def test_parameters_out_of_bounds_are_refused(change, words):
     """In a sentence that says what is allowed."""
     with pytest.raises(ParameterError, match=words):
         NoisyCountMatrix(**{"k": 10, "epsilon": 1.0, "delta": 1e-5, **change})
+
+
+def test_a_tiny_epsilon_needs_a_curve_no_longer_than_a_double_can_see():
+    """Beyond w = 1 the curve goes on in closed form: 46 / epsilon counts suffice besides the climb."""
+    matrix = NoisyCountMatrix(k=10, epsilon=1e-3, delta=1e-5)
+    assert _release_curve(1e-3, 1e-5, 10, 0.5)[0].size < 70_000
+    _, left_out = matrix.release_probabilities_of([100_000, 101_000])
+    assert left_out[1] / left_out[0] == pytest.approx(np.exp(-1))

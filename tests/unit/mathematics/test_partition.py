@@ -110,6 +110,27 @@ def test_a_draw_that_cannot_be_repaired_falls_back(monkeypatch):
     assert holds_different_values(codes, partition_rows(codes, 5, 3, stream()))
 
 
+def test_left_over_rows_never_make_a_group_two_larger():
+    """Five values in nearly every group and two rows left over: sizes stay 8 and 9."""
+    counts = [3, 4, 10, 10, 6, 10, 4, 10, 10, 3, 5, 10]
+    codes = np.repeat(np.arange(12), counts)
+    for seed in range(20):
+        groups = partition_rows(codes, 12, 8, stream(seed), kind="largest-first")
+        assert holds_different_values(codes, groups)
+        assert set(np.bincount(groups).tolist()) == {8, 9}
+
+
+def test_many_groups_that_fell_back_are_mixed_too(monkeypatch):
+    """Groups that had to be made largest first are far from random, however many there are."""
+    monkeypatch.setattr(partition, "_repair", lambda *_: False)
+    monkeypatch.setattr(partition, "MOST_GROUPS_TO_SWAP", 0)
+    swapped = []
+    swap = partition._swap
+    monkeypatch.setattr(partition, "_swap", lambda *args: swapped.append(args[-1]) or swap(*args))
+    partition_rows(np.arange(140) % 14, 14, 2, stream())
+    assert swapped == [partition.SWAP_ROUNDS_FROM_LARGEST_FIRST]
+
+
 def test_inclusion_odds_give_the_wanted_shares():
     """Against enumeration of all sets of three of seven values."""
     shares = np.array([0.9, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])

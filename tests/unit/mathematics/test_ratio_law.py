@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 
 from sfumato.errors import ParameterError
+from sfumato.mathematics.ratio_disclosures import find_disclosures, smallest_hiding_scale
 from sfumato.mathematics.ratio_law import (
     LARGEST_SUMMED_SCALE,
     _summed_closeness,
     approximate_moments,
     closeness_probability,
-    find_disclosures,
     gaussian_closeness,
     ratio_cdf,
     ratio_quantiles,
-    smallest_hiding_scale,
 )
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 
@@ -141,7 +140,7 @@ def test_the_paper_s_formula_loses_digits_where_ours_does_not():
     ],
 )
 def test_closeness_has_its_known_values(tau, theta, phi, b, expected):
-    """Examples of the specification, two of which hit z = 1; to 1e-10 against quadrature."""
+    """Examples computed independently, two of which hit z = 1; to 1e-10 against quadrature."""
     value = float(closeness_probability(theta, phi, Laplace(scale=float(b)), tolerance=tau))
     digits = max(len(str(expected)) - 2, 4)
     assert value == pytest.approx(expected, abs=0.51 * 10**-digits)
@@ -163,7 +162,7 @@ GRID = """
 
 
 def test_closeness_over_the_grid_of_table_3_4():
-    """All 135 cells, to the four digits of the specification; noise 25 / epsilon."""
+    """All 135 cells, to four digits computed independently; noise 25 / epsilon."""
     for line in GRID.strip().splitlines():
         head, *blocks = line.split("|")
         share, phi = map(float, head.split())
@@ -232,7 +231,7 @@ def test_the_series_of_lemma_1():
 
 
 def test_closeness_rises_with_group_share_and_tolerance_and_falls_with_noise():
-    """Claim 1 of the specification's section 6."""
+    """The closed form rises with epsilon, group, share and tolerance, as the thesis claims."""
 
     def close(theta, phi, b, tau):
         return float(closeness_probability(theta, phi, Laplace(scale=b), tolerance=tau))
@@ -303,3 +302,36 @@ def test_a_million_groups_of_two_values_are_scanned_quickly():
         np.stack([first, groups - first], 1), groups, [0.5, 0.5], Laplace(scale=50.0), smallest_jump=1e-9
     )
     assert time.process_time() - started < 0.5
+
+
+@pytest.mark.parametrize(("theta", "phi", "parts"), [(420, 501, 2), (100, 200, 14), (300, 1000, 3)])
+def test_a_group_that_is_a_sum_of_cells_shares_the_noise_of_its_part(theta, phi, parts):
+    """With Y and the other cells' sum W independent and X = Y + W, the probability is a plain double integral."""
+    deviation, tolerance = 40.0, 0.2
+    rest = deviation * math.sqrt(parts - 1)
+
+    def below(bound):
+        return 0.5 * math.erfc(-(bound - (phi - theta)) / (rest * math.sqrt(2)))
+
+    def integrand(y):
+        # Y / (Y + W) between the ends, for a Y above 0: W between two multiples of Y.
+        low, high = (y * (1 / ((1 + sign * tolerance) * theta / phi) - 1) for sign in (1, -1))
+        density = math.exp(-0.5 * ((y - theta) / deviation) ** 2) / (deviation * math.sqrt(2 * math.pi))
+        return abs(below(high) - below(low)) * density
+
+    expected = quad(integrand, theta - 9 * deviation, theta + 9 * deviation, points=[0.0], limit=200)[0]
+    found = gaussian_closeness(
+        theta, phi, deviation, deviation * math.sqrt(parts), tolerance=tolerance, covariance=deviation**2
+    )
+    assert float(found) == pytest.approx(expected, abs=1e-9)
+
+
+def test_where_no_noise_hides_the_scale_is_infinite():
+    """Two counts of pure noise are within 20 % by chance more often than once in a hundred."""
+    assert smallest_hiding_scale([[420, 81]], [501], [0.2478, 0.7522], smallest_closeness=0.01) == math.inf
+
+
+def test_a_ratio_next_to_zero_is_as_good_as_zero():
+    """The smallest doubles overflow when divided by, and must not warn or give anything else."""
+    found = ratio_cdf([-2.2e-313, -5e-324, 0.0, 5e-324, 2.2e-313], 50, 100, 250.0)
+    assert found == pytest.approx([0.47011958] * 5, abs=1e-8)

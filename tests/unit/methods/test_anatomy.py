@@ -161,3 +161,9 @@ def test_a_plan_states_buckets_and_errors_and_marks_what_comes_from_data():
     private = Anatomy(l_value=2).plan_tables(SCHEMA, 500, table())[-1]
     assert private.is_private
     assert "largest l_value that works is 2" in private.title
+
+
+def test_a_plan_for_fewer_rows_than_a_bucket_is_refused():
+    """Such a bucket does not exist."""
+    with pytest.raises(DataError, match="do not fill one bucket"):
+        Anatomy(l_value=3).plan_tables(SCHEMA, 2, None)

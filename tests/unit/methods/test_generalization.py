@@ -14,7 +14,8 @@ from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.methods import METHODS
 from sfumato.methods.generalization.design import Generalization
-from sfumato.schema import Schema
+from sfumato.randomness import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 # Guo 2010, table 2.1, with sexes and ages of its eight people.
 SCHEMA = Schema.from_toml("""
@@ -108,6 +109,15 @@ def test_suppression_lets_the_rest_stay_finer(table):
     assert recoded.suppressed == 1
     assert recoded.levels == {"age": 0, "sex": 0}
     assert Generalization(k=2, search="full-domain").recode(table).suppressed == 0
+
+
+def test_a_share_that_is_a_whole_number_of_rows_allows_that_number():
+    """29 people of 100 are alone; 0.29 * 100 falls short of 29 in floating point."""
+    places = tuple(map(str, range(30)))
+    schema = Schema(attributes=(Attribute(name="place", role=Role.QUASI_IDENTIFIER, categories=places),))
+    rows = pa.table({"place": ["0"] * 71 + list(places[1:])})
+    recoded = Generalization(k=2, search="full-domain", suppression=0.29).recode(read_table(rows, schema))
+    assert recoded.suppressed == 29
 
 
 def test_the_release_holds_no_index_and_no_original_order(table, tmp_path):
@@ -223,7 +233,7 @@ def test_a_criterion_without_a_sensitive_attribute_is_refused():
         Generalization(k=2, l_value=2).guarantees(schema)
 
 
-# The fixed recoding (k-DGS): spec test T5 uses g = floor(t / 10) on {1, 2, 11, 12, 13, 25}, k = 2.
+# The fixed recoding (k-DGS): the example is g = floor(t / 10) on {1, 2, 11, 12, 13, 25}, k = 2.
 NUMBERS = Schema.from_toml("""
 [attributes.number]
 role = "other"
@@ -324,10 +334,19 @@ def test_a_suppression_limit_that_cannot_be_met_says_what_could(table):
         design.recode(table)
 
 
-def test_nothing_left_to_publish_is_refused(table):
-    """K = 8 over all attributes at level 0."""
-    with pytest.raises(ParameterError, match="nothing would be published"):
-        Generalization(k=8, search="fixed").recode(table)
+@pytest.mark.parametrize("suppression", [None, 0.1])
+def test_nothing_left_to_publish_is_refused(table, suppression):
+    """K = 8 over all attributes at level 0; no limit on dropped rows would help, so none is advised."""
+    with pytest.raises(ParameterError, match=r"nothing would be published\. Lower k"):
+        Generalization(k=8, search="fixed", suppression=suppression).recode(table)
+
+
+def test_the_manifest_names_a_hierarchy_built_from_private_counts(table):
+    """Beside the recoding, which was searched for."""
+    publication = Generalization(k=4, hierarchies={"sex": {"frequency_fanout": 2}}).publish(
+        table, NoiseSource.seeded(1)
+    )
+    assert set(publication.chosen_from_private_data) == {"recoding", "hierarchy of sex"}
 
 
 def test_a_plan_states_the_cost_as_private(table):
@@ -335,3 +354,16 @@ def test_a_plan_states_the_cost_as_private(table):
     _, cost = Generalization(k=4).plan_tables(SCHEMA, 8, table)
     assert cost.is_private
     assert ("classes", 2) in cost.rows
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"search": "mondrian", "suppression": 0.1}, "drops no row"),
+        ({"search": "full-domain", "boxes": "tight"}, "publish levels"),
+    ],
+)
+def test_a_setting_without_effect_is_refused(settings, reason):
+    """Whoever gives it believes that it has one."""
+    with pytest.raises(ParameterError, match=reason):
+        Generalization(k=5, **settings)

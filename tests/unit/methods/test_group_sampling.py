@@ -78,6 +78,9 @@ def test_quotas_of_a_fixed_total_are_unbiased_for_every_offset():
         def integers_below(self, bounds):
             return np.full(len(bounds), self.value, dtype=np.uint64)
 
+        def words(self, number):
+            return np.arange(number, dtype=np.uint64)
+
     quotas = [fixed_size_quotas(example_5(), np.array([15]), Offsets(value)) for value in range(20)]
     np.testing.assert_allclose(np.mean(quotas, axis=0), [3.75, 11.25])
 

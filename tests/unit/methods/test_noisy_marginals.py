@@ -19,6 +19,7 @@ from sfumato.methods.noisy_marginals.choice import (
     laplace_noises,
 )
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.methods.noisy_marginals.plan import mean_size
 from sfumato.noise import DiscreteGaussian, DiscreteLaplace
 
 QUESTION = "sex = 'Female' AND job = 'Care'"
@@ -282,3 +283,27 @@ def test_a_plan_states_errors_by_size_and_groups_in_reach(table):
     assert by_size[20_000][4] > 0.999 > by_size[20][4]
     (private,) = design.plan_tables(SCHEMA, 2_000, table)[3:]
     assert private.is_private
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"epsilon": 1e-9}, {"epsilon": 1e-9, "delta": 1e-9, "mechanism": "discrete-gaussian"}],
+)
+def test_a_plan_for_enormous_noise_needs_no_memory(table, parameters):
+    """Scales of billions: no sum over the support of the noise, whose mean size is known."""
+    design = NoisyMarginals(marginals=(("sex", "job"),), **parameters)
+    tables = design.plan_tables(table.schema, table.number_of_rows, table)
+    assert tables[-1].is_private
+
+
+@pytest.mark.parametrize("scale", [0.4, 3.0, 200.0])
+def test_the_mean_size_of_noise_is_its_sum(scale):
+    """Closed forms against brute force."""
+    for noise in (DiscreteLaplace(scale=scale), DiscreteGaussian(scale=scale)):
+        support = np.arange(-9_000, 9_001)
+        assert mean_size(noise) == pytest.approx(
+            float(np.abs(support) @ noise.probability(support)), rel=1e-12
+        )
+    wide = DiscreteGaussian(scale=1e5)
+    support = np.arange(1, 1_000_000)
+    assert mean_size(wide) == pytest.approx(float(2 * support @ wide.probability(support)), rel=1e-10)

@@ -249,6 +249,20 @@ def test_weights_with_a_cap_by_group_are_refused():
         METHODS.make("sample-perturb-scale", {"retention": 0.5, "cap": "group", "publish_as": "weights"})
 
 
+def test_an_attribute_that_is_named_like_the_weights_is_refused():
+    """Two columns of one name could not be told apart; duplicates need no column and are published."""
+    schema = Schema(
+        attributes=(
+            attribute("place", Role.QUASI_IDENTIFIER, 3),
+            attribute("weight", Role.OTHER, 2),
+            attribute("job", Role.SENSITIVE, 3),
+        )
+    )
+    with pytest.raises(ParameterError, match="adds a column 'weight'"):
+        SamplePerturbScale(retention=0.5, publish_as="weights").guarantees(schema)
+    assert SamplePerturbScale(retention=0.5).guarantees(schema)
+
+
 @pytest.mark.parametrize(
     ("schema", "message"),
     [

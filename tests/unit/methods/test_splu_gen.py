@@ -12,6 +12,7 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError, SfumatoError
+from sfumato.guarantees.small_sum_privacy import homogeneous_error_probability, smallest_error_probability
 from sfumato.laws.decoy_rows.law import DecoyRows
 from sfumato.methods import METHODS
 from sfumato.methods.splu_gen.design import SPLUGen
@@ -235,6 +236,29 @@ def test_the_plan_asks_the_publisher_and_marks_what_is_private():
     assert len(private.rows) == SIZE
 
 
+def test_the_stated_reach_of_theorem_4_s_failure_is_the_exact_one():
+    """Groups of up to ten break it at every gamma from 2 to 8 for an error of 0.3, at 9 and 10 only for 0.2."""
+
+    def fails(gamma, error):
+        return any(
+            homogeneous_error_probability(size, gamma, error) < smallest_error_probability(size, gamma, error)
+            for size in range(1, 11)
+        )
+
+    assert [gamma for gamma in range(2, 11) if fails(gamma, 0.3)] == list(range(2, 9))
+    assert fails(9, 0.2)
+    assert fails(10, 0.2)
+    assert any("up to gamma 8 for a relative error of 0.3" in each for each in SPLUGen.weaknesses)
+
+
+def test_the_plan_leaves_out_what_the_groups_of_all_attributes_need():
+    """1,003 rows, groups of 2 and of 3: the remainder by 6."""
+    table = read_table(rows(1_003), SCHEMA)
+    design = SPLUGen(gamma={"job": 2, "pay": 3})
+    titles = [each.title for each in design.plan_tables(SCHEMA, 1_003, table)[-2:]]
+    assert all("rows left out: 1" in title for title in titles)
+
+
 def test_the_plan_says_when_groups_do_not_exist_or_say_nothing():
     """Too large a gamma for the table, and a category that is in nearly all groups."""
     shares = np.array([0.47, *[0.53 / 9] * 9])
@@ -243,6 +267,20 @@ def test_the_plan_says_when_groups_do_not_exist_or_say_nothing():
     near = SPLUGen(gamma=2).plan_tables(ONE, 2_000, table)[-1]
     assert "nearly all" in near.title
     assert near.rows[0][3] == "not determined"
+
+
+def test_an_answer_says_that_it_is_unbiased_to_first_order_only(tmp_path):
+    """The matrix comes from the same draws as the counts."""
+    release = publish(read_table(rows(), ONE), SPLUGen(gamma=3), tmp_path / "r", seed=1)
+    assert release.query("area = 'a' AND job = 'job-1'").estimator == "unbiased to first order"
+
+
+def test_an_answer_without_a_known_error_says_so(tmp_path):
+    """The paper's iteration has none; its answer must not show an interval."""
+    release = publish(read_table(rows(), ONE), SPLUGen(gamma=3), tmp_path / "r", seed=1)
+    text = release.query("area = 'a' AND job = 'job-1'", estimator="paper").summary()
+    assert "not known" in text
+    assert "nan" not in text
 
 
 def test_the_paper_s_partition_can_be_asked_for(tmp_path):

@@ -66,7 +66,7 @@ def diagonals(calibration):
     ],
 )
 def test_one_parameter_is_found_by_bisection(bound, attributes, expected, loss):
-    """Spec's optimum to its printed digits."""
+    """The optimum worked out beforehand, to its printed digits."""
     found = optimum(bound, attributes)
     assert {name: round(value, 4) for name, value in diagonals(found).items()} == expected
     assert math.isclose(found.loss, loss, rel_tol=5e-5)
@@ -77,7 +77,7 @@ def test_one_parameter_is_found_by_bisection(bound, attributes, expected, loss):
     [(0.5, 0.887, 0.858, 11.276), (0.6, 0.9555, 0.9607, 7.185), (0.4, 0.780, 0.692, 33.17)],
 )
 def test_two_parameters_reach_the_optimum(bound, sex, disease, loss):
-    """Spec's optimum: the loss to its digits; the minimum is flat, so parameters to a thousandth."""
+    """The optimum worked out beforehand: the loss to its digits; the minimum is flat, so parameters to a thousandth."""
     found = optimum(bound)
     assert found.loss <= loss * (1 + 1e-4)
     assert math.isclose(diagonals(found)["sex"], sex, abs_tol=1.5e-3)

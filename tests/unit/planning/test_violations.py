@@ -46,7 +46,7 @@ def test_the_exact_test_finds_more():
 def test_the_report_shows_occupied_and_possible_groups():
     """As text and as plain data, marked private."""
     report = find_violations(table(), SamplePerturbScale(retention=0.5))
-    assert repr(report) == "ViolationReport(1 of 3 groups, 45.5% of rows)"
+    assert repr(report) == "ViolationReport(1 of 3 groups, 45.5 % of rows)"
     assert str(report) == report.summary()
     assert "possible groups" in report.summary()
     assert report.to_dict()["private"]

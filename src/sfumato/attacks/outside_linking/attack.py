@@ -48,7 +48,7 @@ class OutsideLinking(Attack):
         are in it. Marketer: as many people as possible.
     Weaknesses
         The outside records are taken to be right and, for journalist and marketer, to hold everybody in
-        the table; where they do not, the risk is understated.
+        the table; where they do not, the risk is overstated.
 
     References
     ----------

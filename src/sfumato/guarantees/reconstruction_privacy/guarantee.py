@@ -49,6 +49,9 @@ class ReconstructionPrivacy(Guarantee):
     tests that one alone, and so do we for the exact tail: the exact upper tail is 0 wherever the frequency
     cannot be overestimated by lambda at all, as with frequencies near 1.
 
+    Tails are those of the rows used, relative to the frequency among them. A sample's frequency is its group's up
+    to the rounding of one row, so relative to the group's own the tail may fall a little below delta.
+
     References
     ----------
     Han (2016), definition 8, corollaries 5 and 6, eq. 4.9.
@@ -148,16 +151,17 @@ class ReconstructionPrivacy(Guarantee):
         """The promise with its numbers, and how much the numbers are worth."""
         tails = self.true_tails(self.uniform_cap, 1.0)
         kind = "Chernoff's bound on the probability" if self.bound == "chernoff" else "the probability"
+        rows = "1 row" if self.uniform_cap == 1 else f"{self.uniform_cap} rows"
         sizes = (
-            f"at most {self.uniform_cap} rows of any group are used"
+            f"at most {rows} of any group {'is' if self.uniform_cap == 1 else 'are'} used"
             if self.cap == "uniform"
-            else f"each group is cut to a size of its own, {self.uniform_cap} rows or more"
+            else f"each group is cut to a size of its own, {rows} or more"
         )
         return (
             f"({self.relative_error:.4g}, {self.error_probability:.4g})-reconstruction privacy of {self.sensitive} in "
             f"groups equal on {', '.join(self.groups) or 'nothing (all rows)'}: {kind} that a reconstructed frequency is more than "
             f"{percent(self.relative_error)} too low is at least {self.error_probability:.4g}; {sizes}. True probabilities at "
-            f"{self.uniform_cap} rows that all have one value: too low {tails.lower:.3g}, too high {tails.upper:.3g}, "
+            f"{rows}, all with one value: too low {tails.lower:.3g}, too high {tails.upper:.3g}, "
             f"within {percent(self.relative_error)} {tails.within:.3g}."
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ReleaseDamagedError
-from sfumato.estimates import Floats
+from sfumato.estimates import Feasibility, Floats, clip_to_totals, most_likely, project_to_simplex
 
 Integers = npt.NDArray[np.int64]
 
@@ -257,6 +257,18 @@ def spreads_of_cells(totals: Integers, first: Floats, second: Floats, both: Floa
     return np.asarray(
         np.divide(both * totals - first * second, pairs, out=np.zeros(np.shape(both)), where=pairs > 0)
     )
+
+
+def feasible(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
+    """Non-negative counts of each public cell that add up to its rows, ``(cells, values)``."""
+    rows = cells.sum(axis=1)
+    if feasibility == "em":
+        totals = np.maximum(buckets.totals, 1)
+        matrix = buckets.co_occurrence / totals[:, np.newaxis]
+        start = np.outer(rows, buckets.totals / buckets.totals.sum())
+        return most_likely(cells, lambda x: x @ matrix, lambda y: y @ matrix.T, start)
+    make = project_to_simplex if feasibility == "projection" else clip_to_totals
+    return make(cells @ buckets.solution.T, rows)
 
 
 def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:

@@ -12,12 +12,13 @@ from pydantic import Field
 
 from sfumato.counts import CountTable
 from sfumato.errors import NotIdentifiableError
-from sfumato.estimates import Estimates, Feasibility, Floats, clip_to_totals, most_likely, project_to_simplex
+from sfumato.estimates import Estimates, Feasibility, Floats
 from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.bucketed_rows.composition import (
     BucketComposition,
     Integers,
     check_sizes,
+    feasible,
     rake,
     spreads_of_cells,
 )
@@ -98,6 +99,7 @@ class BucketedRows(Law):
     def _estimate(
         self, published: Published, tabulation: Tabulation, target: Target, *, is_unbiased: bool
     ) -> Estimates:
+        tabulation = Tabulation(tabulation.by, tabulation.where.binding(published.schema))
         parts = self._parts(published, tabulation)
         if not parts.is_joint:
             values = self._exact(published, tabulation)
@@ -117,6 +119,7 @@ class BucketedRows(Law):
     ) -> Estimates:
         """Unbiased estimates for selections that may overlap, with the covariance between them."""
         buckets = self.composition(published)
+        selections = [each.binding(published.schema) for each in selections]
         parts = [self._parts(published, Tabulation(where=each)) for each in selections]
         weights = np.concatenate([each.weights for each in parts])
         is_joint = np.array([each.is_joint for each in parts])
@@ -155,6 +158,39 @@ class BucketedRows(Law):
         ]
         return _about(estimates, published.number_of_rows, target, np.array(shared))
 
+    def difference(
+        self,
+        published: Published,
+        question: Selection,
+        first: Selection,
+        second: Selection,
+        *,
+        target: Target = "table",
+    ) -> Estimates:
+        """Difference of two groups' shares; between groups of sensitive values, by one linear combination.
+
+        How many rows hold a value is exact, so the difference is linear in joint counts. It can be
+        determined where neither joint count is, because a third value is in every bucket.
+        """
+        groups = {*first.names, *second.names}
+        if target != "table" or groups != {self.sensitive} or self.sensitive in question.names:
+            return super().difference(published, question, first, second, target=target)
+        buckets = self.composition(published)
+        weights = np.zeros((1, buckets.number_of_values))
+        for group, sign in ((first, 1.0), (second, -1.0)):
+            codes = group.codes(self.sensitive)
+            members = slice(None) if codes is None else list(codes)
+            rows = int(buckets.totals[members].sum())
+            if rows == 0:
+                raise NotIdentifiableError(
+                    f"no row has the {self.sensitive} of one of the two groups, so no share of it exists. "
+                    "Choose a larger group."
+                )
+            weights[0, members] += sign / rows
+        self._require_determined(buckets, weights)
+        cells = self._weighted_counts(published, buckets, Tabulation(where=question))
+        return _least_squares(buckets, cells, weights @ buckets.solution)
+
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
     ) -> Floats:
@@ -167,7 +203,7 @@ class BucketedRows(Law):
         cells = self._weighted_counts(published, buckets, Tabulation(by=names))
         rows = cells.sum(axis=1)
         totals = buckets.totals.astype(np.float64)
-        whole = rake(_feasible(buckets, cells, feasibility), rows, totals)
+        whole = rake(feasible(buckets, cells, feasibility), rows, totals)
         table = CountTable(
             published.schema.select((*names, self.sensitive)),
             whole.reshape([*(published.schema[name].size for name in names), buckets.number_of_values]),
@@ -359,15 +395,3 @@ def _about(estimates: Estimates, rows: int, target: Target, shared: Floats | Non
         return Estimates(values, np.clip(factor * (estimates.variances + values - values**2 / rows), 0, None))
     drawn = (np.diag(values) if shared is None else shared) - np.outer(values, values) / rows
     return Estimates.with_covariance(values, factor * (estimates.covariance + drawn))
-
-
-def _feasible(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
-    """Non-negative counts of each public cell that add up to its rows, ``(cells, values)``."""
-    rows = cells.sum(axis=1)
-    if feasibility == "em":
-        totals = np.maximum(buckets.totals, 1)
-        matrix = buckets.co_occurrence / totals[:, np.newaxis]
-        start = np.outer(rows, buckets.totals / buckets.totals.sum())
-        return most_likely(cells, lambda x: x @ matrix, lambda y: y @ matrix.T, start)
-    make = project_to_simplex if feasibility == "projection" else clip_to_totals
-    return make(cells @ buckets.solution.T, rows)

@@ -68,6 +68,8 @@ class DecoyRows(Law):
     relative_error: Annotated[float, Field(gt=0)] = 0.3
     error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
+    # T is computed from the published margin, and its inverse is not linear in it.
+    estimate_is: ClassVar[str] = "unbiased to first order"
     estimators: ClassVar[Mapping[str, str]] = {
         "pairwise": "one value against all others; biased where frequency and the question are related",
         "paper": "the iteration of Fu et al. (2014) with its printed matrix and 1 % stop; biased, no error known",
@@ -84,6 +86,7 @@ class DecoyRows(Law):
             When some value may be in every group, or the groups were made largest first; counts of a
             sensitive value alone are answered even then.
         """
+        tabulation = Tabulation(tabulation.by, tabulation.where.binding(published.schema))
         question = ask(published, tabulation, self.gamma_by_attribute)
         if len(question.drawn) > 1:
             return self._product(published, question.drawn).estimate(published, tabulation, target=target)
@@ -121,6 +124,7 @@ class DecoyRows(Law):
         self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
     ) -> Estimates:
         """Estimates for selections that may overlap; covariances when there are not too many of them."""
+        selections = [each.binding(published.schema) for each in selections]
         drawn = tuple(
             dict.fromkeys(n for each in selections for n in each.names if n in self.gamma_by_attribute)
         )
@@ -318,13 +322,8 @@ def _margin(model: DecoyModel, question: DecoyQuestion) -> Estimates:
     if len(model.occurring) <= model.gamma:
         single = [margin_variance(max(each, 1.0), model.gamma) for each in model.counts]
         return Estimates(values, np.asarray(np.array(single) @ question.weights))
-    covariances = model.margin_covariance + np.diag(_unseen(model))
+    covariances = model.margin_covariance + np.diag(model.unseen_variances)
     return Estimates.with_covariance(values, question.weights.T @ covariances @ question.weights)
-
-
-def _unseen(model: DecoyModel) -> Floats:
-    """Variance of values that no published row shows: as if one row did, since none would claim certainty."""
-    return np.where(model.counts > 0, 0.0, margin_variance(1.0, model.gamma))
 
 
 def _cells(
@@ -333,7 +332,7 @@ def _cells(
     """Every public combination by every sum of values, flattened with the sums last."""
     weights = question.weights
     selected = question.counts.sum(axis=1)
-    floor = np.multiply.outer(selected > 0, _unseen(model) @ weights**2)
+    floor = np.multiply.outer(selected > 0, model.unseen_variances @ weights**2)
     cells, sums = len(values), weights.shape[1]
     found = (values @ weights).ravel()
     if cells > MOST_PREDICATES or found.size > LARGEST_COVARIANCE:

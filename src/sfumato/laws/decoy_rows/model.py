@@ -159,6 +159,11 @@ class DecoyModel:
         return np.asarray(self.groups * (np.diag(self.inclusion) - self.law.pairs / self.gamma))
 
     @cached_property
+    def unseen_variances(self) -> Floats:
+        """Variance of values that no published row shows: as if one row did, since none would claim certainty."""
+        return np.where(self.counts > 0, 0.0, margin_variance(1.0, self.gamma))
+
+    @cached_property
     def _spread(self) -> Floats:
         """Pseudo-inverse of ``Sigma = Pi - pi' pi`` on the values that occur."""
         used = self.occurring

@@ -57,7 +57,8 @@ class Selections:
         """Estimates, with covariances when one table holds every attribute."""
         values = np.array([self._value(each, model) for each in self.selections])
         if len(self.tables) > 1 or len(self.selections) > MOST_SELECTIONS:
-            return Estimates(values, np.array([self._variance(each, model) for each in self.selections]))
+            variances = np.array([self._variance(each, model) for each in self.selections])
+            return Estimates(values, variances + self._floors(model))
         number = len(self.selections)
         whole = np.zeros((number, number))
         for i, j in itertools.combinations_with_replacement(range(number), 2):
@@ -73,7 +74,16 @@ class Selections:
                 weights[0],
                 weights[1],
             )[0, 0]
-        return Estimates.with_covariance(values, whole)
+        return Estimates.with_covariance(values, whole + np.diag(self._floors(model)))
+
+    def _floors(self, model: DecoyModel) -> Floats:
+        """What each selection's variance gets for the values it asks about that no published row shows."""
+        return np.array([self._floor(each, model) for each in self.selections])
+
+    def _floor(self, selection: Selection, model: DecoyModel) -> float:
+        codes = selection.codes(self.attribute)
+        floor = 0.0 if codes is None else float(model.unseen_variances[list(codes)].sum())
+        return floor if floor and self._counts(self._public(selection)).any() else 0.0
 
     def for_population(self, estimates: Estimates, model: DecoyModel, rows: int) -> Estimates:
         """The same with the table's own variance as a draw added: ``x_both - x_i x_j / N``."""

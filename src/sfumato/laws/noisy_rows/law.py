@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,6 +24,7 @@ from sfumato.laws.noisy_rows.columns import (
     PublishedColumn,
     read_table,
 )
+from sfumato.mathematics.noise_sums import half_widths_of_sums
 from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix
 from sfumato.schema import Schema
 from sfumato.selection import Selection, Tabulation
@@ -70,7 +72,8 @@ class NoisyRows(Law):
     column_budget: Annotated[int, Field(ge=1)] | None = None
 
     estimate_is: ClassVar[str] = (
-        "counts rows that were left out as none, so that sums lean low; the certain bounds hold without that"
+        "counts rows, and parts of rows, that were left out as none, so that sums lean low; "
+        "the certain bounds hold without that"
     )
     estimators: ClassVar[Mapping[str, str]] = {
         "weighted": (
@@ -127,7 +130,15 @@ class NoisyRows(Law):
             rows = max(float(whole.counts.sum()), 1.0)
             return Estimates(sums, spread + np.clip(sums * (1 - sums / rows), 0, None))
         bounds = (self.matrix.k * numbers.astype(np.float64), np.full(size, np.inf))
-        return Estimates(sums, spread, bounds=bounds)
+        if is_weighted or self.long is not None:
+            return Estimates(sums, spread, bounds=bounds)
+        return Estimates(sums, spread, bounds=bounds, half_widths=partial(self._half_widths, numbers))
+
+    def _half_widths(self, numbers: npt.NDArray[np.int64], confidence_level: float) -> Floats:
+        """Of sums of so many published counts, by the law of their noise; of none, as their standard error says."""
+        absent = normal_quantile(confidence_level) * self._error_of_absence
+        present = half_widths_of_sums(self.matrix.noise, np.maximum(numbers, 1), confidence_level)
+        return np.where(numbers == 0, absent, present)
 
     def estimate_selections(
         self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
@@ -191,21 +202,26 @@ class NoisyRows(Law):
         del published
         column = self._column(where.names)
         threshold = self.matrix.threshold(DEPENDABLE)
+        dropped = (
+            ()
+            if self.column_budget is None
+            else ("parts that were dropped to keep the column budget count as none, so the number leans low",)
+        )
         if column is not None and self._are_single_rows(Tabulation(where=where), where.names):
             if estimates.values[0] == 0:
-                return (f"the row is not published; rows below about {threshold} copies often are not",)
+                return (
+                    f"the row is not published; rows below about {threshold} copies often are not",
+                    *dropped,
+                )
             if estimates.values[0] < threshold:
                 return (
                     f"near the threshold of about {threshold}: that it is published at all leans it upwards",
+                    *dropped,
                 )
-            return ()
-        truncated = (
-            ""
-            if self.column_budget is None
-            else ", and so do parts that were dropped to keep the column budget"
-        )
+            return dropped
         return (
-            f"rows that occur fewer than about {threshold} times were left out and count as none here{truncated}",
+            f"rows that occur fewer than about {threshold} times were left out and count as none here",
+            *dropped,
         )
 
     @property

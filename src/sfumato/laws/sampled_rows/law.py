@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class SampledRows(Law):
     with d = E[a^2]/E[a] their covariance is the sum of
 
     - perturbation: ``d (sum h h' - diag(estimates))``, the sum being over published rows with their copies: the
-      formula of plain perturbation times d;
+      formula of plain perturbation times d, and at least what it is were all rows of the kind that varies least;
     - rounding of the quotas to whole rows: ``w^2 R``. A quota of expectation t is rounded with variance
       frac(t) (1 - frac(t)); it is private, so its mean 1/6 stands for it, or t (1 - t) where t is small;
     - rounding of the copies: ``(v/w) diag(estimates)``, less what a fixed total takes away.
@@ -127,27 +128,40 @@ class SampledRows(Law):
     ) -> Estimates:
         """Unbiased estimates for selections that may overlap, with the covariance between them."""
         names = tuple(dict.fromkeys(name for each in selections for name in each.names))
-        blocks = self._blocks(published, names)
-        selected = [blocks.satisfy(each, without=self.sensitive) for each in selections]
-        size = self.distortion.size
-        indicators = [_indicator(size, each.codes(self.sensitive)) for each in selections]
-        number = len(selections)
+        fine = self._blocks(published, names)
+        is_fine = [bool(set(each.names) - {*self.groups, self.sensitive}) for each in selections]
+        # What is asked of whole groups must not get the error of drawing rows from a question beside it.
+        whole = self._blocks(published, ()) if fine.has_outside and not all(is_fine) else fine
+        indicators = [_indicator(self.distortion.size, each.codes(self.sensitive)) for each in selections]
+        total = float(fine.rows.sum())
         values = np.array(
             [
-                float((blocks.rows[rows].sum(axis=0) @ self._kernel(indicator))[0])
-                for rows, indicator in zip(selected, indicators, strict=True)
+                float(
+                    (
+                        fine.rows[fine.satisfy(each, without=self.sensitive)].sum(axis=0)
+                        @ self._kernel(indicator)
+                    )[0]
+                )
+                for each, indicator in zip(selections, indicators, strict=True)
             ]
         )
-        covariance = np.empty((number, number))
-        for i in range(number):
-            for j in range(i, number):
-                both = selected[i] & selected[j]
-                sums = self._sums(blocks, both, np.zeros(np.count_nonzero(both), dtype=np.int64), 1)
-                entry = self._covariances(sums, indicators[i], indicators[j])[0, 0, 0]
-                if target == "population":
-                    shared = float((sums.rows @ self._kernel(indicators[i] * indicators[j]))[0, 0])
-                    entry += shared - (values[i] * values[j] - entry) / float(blocks.rows.sum())
-                covariance[i, j] = covariance[j, i] = entry
+        covariance = np.empty((len(selections), len(selections)))
+        for i, j in itertools.combinations_with_replacement(range(len(selections)), 2):
+            blocks = fine if is_fine[i] or is_fine[j] else whole
+            both = blocks.satisfy(selections[i], without=self.sensitive)
+            both = both & blocks.satisfy(selections[j], without=self.sensitive)
+            sums = self._sums(
+                blocks,
+                both,
+                np.zeros(np.count_nonzero(both), dtype=np.int64),
+                1,
+                adds_drawing=is_fine[i] and is_fine[j],
+            )
+            entry = self._covariances(sums, indicators[i], indicators[j])[0, 0, 0]
+            if target == "population":
+                shared = float((sums.rows @ self._kernel(indicators[i] * indicators[j]))[0, 0])
+                entry += shared - (values[i] * values[j] - entry) / total
+            covariance[i, j] = covariance[j, i] = entry
         return Estimates.with_covariance(values, covariance)
 
     def consistent(
@@ -204,7 +218,7 @@ class SampledRows(Law):
     @property
     def sentence(self) -> str:
         """The link in words."""
-        number = f"{self.rows_per_group:.6g} rows"
+        number = f"{self.rows_per_group:.6g} row{'' if self.rows_per_group == 1 else 's'}"
         drawn = (
             f"an unpublished number of rows, {number} or more, was drawn where the group had more"
             if self.is_smallest
@@ -243,9 +257,21 @@ class SampledRows(Law):
         return GroupBlocks.of(occupied, names, self.groups, self.sensitive, self.distortion.size)
 
     def _sums(
-        self, blocks: GroupBlocks, is_selected: npt.NDArray[np.bool_], cell: npt.NDArray[np.int64], cells: int
+        self,
+        blocks: GroupBlocks,
+        is_selected: npt.NDArray[np.bool_],
+        cell: npt.NDArray[np.int64],
+        cells: int,
+        *,
+        adds_drawing: bool | None = None,
     ) -> _Sums:
-        """Add up, over the selected blocks of each cell, what estimates and covariances are made of."""
+        """Add up, over the selected blocks of each cell, what estimates and covariances are made of.
+
+        Drawing rows adds an error where blocks are finer than groups, unless ``adds_drawing`` says otherwise:
+        how many rows of a cell were kept is fixed, hence uncorrelated with which of them are in a part.
+        """
+        if adds_drawing is None:
+            adds_drawing = blocks.has_outside
         factor = self.scale_factors(blocks.group_sizes)[is_selected]
         rows = blocks.rows[is_selected]
         is_cut = factor > 1
@@ -259,8 +285,8 @@ class SampledRows(Law):
         relative_variance = np.where(is_cut, relative_variance, 0.0)
         effect = factor + relative_variance
         within = np.zeros_like(factor) if blocks.has_outside else np.where(is_cut, factor**2, 0.0)
-        subtracted = np.ones_like(factor) if blocks.has_outside else effect
-        has_free_totals = not self.has_exact_sizes or blocks.has_outside
+        subtracted = np.ones_like(factor) if adds_drawing else effect
+        has_free_totals = not self.has_exact_sizes or adds_drawing
 
         def add(weights: Floats) -> Floats:
             summed = np.zeros((cells, rows.shape[1]))
@@ -269,6 +295,8 @@ class SampledRows(Law):
 
         squared_factors = np.zeros(cells)
         np.add.at(squared_factors, cell, within)
+        cut = np.zeros(cells)
+        np.add.at(cut, cell, np.where(is_cut, effect, 0.0) * rows.sum(axis=1))
         shares = np.clip(blocks.rows.sum(axis=0) @ self.distortion.inverse(), 0, None)
         return _Sums(
             rows=add(np.ones_like(factor)),
@@ -276,6 +304,7 @@ class SampledRows(Law):
             subtracted=add(subtracted),
             copies=add(relative_variance),
             squared_factors=squared_factors,
+            cut=cut,
             rounding=_quota_rounding(self.rows_per_group * shares / max(shares.sum(), 1.0)),
             has_free_totals=has_free_totals,
         )
@@ -302,6 +331,9 @@ class SampledRows(Law):
         copies = sums.copies @ inverse
         result = np.einsum("em,mk,ml->ekl", sums.effective, inverse @ left, inverse @ right)
         result += np.einsum("em,mk,ml->ekl", copies - sums.subtracted @ inverse, left, right)
+        if np.array_equal(left, right):
+            diagonal = np.einsum("ekk->ek", result)
+            np.maximum(diagonal, sums.cut[:, None] * self._least_variances(left), out=diagonal)
         result += sums.squared_factors[:, None, None] * (left.T @ sums.rounding @ right)
         if not sums.has_free_totals:
             totals = np.maximum(copies.sum(axis=1), np.finfo(float).tiny)
@@ -309,6 +341,17 @@ class SampledRows(Law):
         # What is known exactly has terms that cancel; the rounding left over is not an error of anything.
         scale = sums.effective.sum(axis=1) / self.distortion.retention**2
         return np.where(np.abs(result) > CANCELLED * scale[:, None, None], result, 0.0)
+
+    def _least_variances(self, indicators: Floats) -> Floats:
+        """Smallest variance, whatever its true value, that perturbation gives what one row counts, ``(k,)``.
+
+        A row is published inside j of m values with probability ``p + j (1-p)/m`` or ``j (1-p)/m``. A variance
+        estimated from a sample of few rows can come out below both, and its interval would be far too short.
+        """
+        retention = self.distortion.retention
+        elsewhere = indicators.sum(axis=0) * (1 - retention) / self.distortion.size
+        own = np.minimum(elsewhere + retention, 1.0)
+        return np.asarray(np.minimum(own * (1 - own), elsewhere * (1 - elsewhere)) / retention**2)
 
     def _variances(self, sums: _Sums, indicators: Floats) -> Floats:
         """Diagonal of :meth:`_covariances`, for tables too large for the whole of it; ``(cells, k)``."""
@@ -318,13 +361,14 @@ class SampledRows(Law):
 
 @dataclass(frozen=True, eq=False)
 class _Sums:
-    """Sums over the blocks of each cell; matrices are ``(cells, m)``."""
+    """Sums over the blocks of each cell; matrices are ``(cells, m)``, ``squared_factors`` and ``cut`` ``(cells,)``."""
 
     rows: Floats
     effective: Floats
     subtracted: Floats
     copies: Floats
     squared_factors: Floats
+    cut: Floats
     rounding: Floats
     has_free_totals: bool
 

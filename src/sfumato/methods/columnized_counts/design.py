@@ -316,7 +316,10 @@ class ColumnizedCounts(Design):
             "Epsilon and delta are about one row (or unit) more or less; for one replaced, epsilon doubles.",
             *(
                 (
-                    "Semantic k-anonymity holds for each column by itself, given the columns, and is not claimed for all together.",
+                    (
+                        "Semantic k-anonymity holds for each column by itself, given the columns and what each row keeps "
+                        "in them, and is not claimed for all together."
+                    ),
                 )
                 if self.is_cut
                 else ()

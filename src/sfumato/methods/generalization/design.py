@@ -36,11 +36,13 @@ from sfumato.methods.generalization.criteria import Promise, class_criterion, re
 from sfumato.methods.generalization.recoding import (
     Recoded,
     count_rows,
+    found_in_rows,
     recode_by_boxes,
     recode_by_levels,
     require_few_dropped,
     search_levels,
 )
+from sfumato.methods.generalization.settings import contradiction
 from sfumato.methods.personal_groups import refuse_changed_table
 from sfumato.private_table import PrivateTable
 from sfumato.randomness import NoiseSource
@@ -153,26 +155,9 @@ class Generalization(Design):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        criteria = {
-            "l_value": self.l_value,
-            "t": self.t,
-            "beta": self.beta,
-            "disclosure_bound": self.disclosure_bound,
-        }
-        if self.search == "fixed":
-            asked = [name for name, value in criteria.items() if value is not None]
-            if asked:
-                raise ValueError(
-                    f"{asked[0]} needs a search; a fixed recoding drops classes by k alone. Leave it out."
-                )
-            private = [name for name, form in self.hierarchies.items() if isinstance(form, FrequencyForm)]
-            if private:
-                raise ValueError(
-                    f"the hierarchy of {private[0]!r} is built from private counts, but a fixed recoding must not "
-                    "look at the data. State a tree, widths or a fanout."
-                )
-        elif self.levels:
-            raise ValueError('levels are for search = "fixed"; the other searches find them. Leave them out.')
+        problem = contradiction(dict(self))
+        if problem:
+            raise ValueError(problem)
         return self
 
     @classmethod
@@ -259,7 +244,7 @@ class Generalization(Design):
             ),
             weaknesses=self.weaknesses,
             citations=self.citations,
-            chosen_from_private_data={} if is_fixed else {"recoding": f"found by {self.search} search"},
+            chosen_from_private_data={} if is_fixed else found_in_rows(self.search, self.hierarchies),
         )
 
     def recode(self, table: PrivateTable) -> Recoded:
@@ -296,7 +281,8 @@ class Generalization(Design):
                 refuse_unreachable(promises, sizes, overall)
             return found
         hierarchies = {name: self._hierarchy(schema[name], table) for name in names}
-        most = int((self.suppression or 0.0) * rows.total)
+        # A share that is a whole number of rows must allow that number although the product may fall short.
+        most = int((self.suppression or 0.0) * rows.total + 1e-6)
         levels = search_levels(names, rows, hierarchies, criterion, most)
         if levels is None:
             refuse_unreachable(promises, sizes, overall)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.hierarchy import Hierarchy
-from sfumato.hierarchy_building import group_label
+from sfumato.hierarchy_building import FrequencyForm, HierarchyForm, group_label
 from sfumato.mathematics.recoding.applying import BoxRecoding, LevelRecoding, Recoding
 from sfumato.mathematics.recoding.full_domain import search_full_domain
 from sfumato.mathematics.recoding.loss import InformationLoss, information_loss
@@ -203,20 +203,31 @@ def require_few_dropped(recoded: Recoded, rows: int, suppression: float | None, 
     ParameterError
         Saying what could be met.
     """
-    share = recoded.suppressed / rows
-    if suppression is not None and share > suppression:
-        raise ParameterError(
-            f"the fixed recoding drops {recoded.suppressed:,} of {rows:,} rows, more than suppression = "
-            f"{suppression:.4g} allows. Raise suppression to {np.ceil(share * 1e4) / 1e4:.4f}, lower k, or "
-            "raise the levels.",
-            parameter="suppression",
-        )
     if recoded.suppressed == rows:
         raise ParameterError(
             f"no row has k = {k} equals at these levels, so nothing would be published. "
             "Lower k, or raise the levels.",
             parameter="levels",
         )
+    share = recoded.suppressed / rows
+    if suppression is not None and share > suppression:
+        enough = np.ceil(share * 1e4) / 1e4
+        # Some row is kept, so a limit below 1 would do; rounded up it may not be one.
+        raised = f"Raise suppression to {enough:.4f}, lower k" if enough < 1 else "Lower k"
+        raise ParameterError(
+            f"the fixed recoding drops {recoded.suppressed:,} of {rows:,} rows, more than suppression = "
+            f"{suppression:.4g} allows. {raised}, or raise the levels.",
+            parameter="suppression",
+        )
+
+
+def found_in_rows(search: str, hierarchies: Mapping[str, HierarchyForm]) -> dict[str, str]:
+    """What a manifest says was chosen by looking at the private rows: the recoding, and trees built by counts."""
+    built = [name for name, form in hierarchies.items() if isinstance(form, FrequencyForm)]
+    return {
+        "recoding": f"found by {search} search",
+        **{f"hierarchy of {name}": "built from how frequent its categories are" for name in built},
+    }
 
 
 def _classes(

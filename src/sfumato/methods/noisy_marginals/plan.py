@@ -8,17 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.estimates import Floats
-from sfumato.mathematics.ratio_law import (
-    RULE_OF_THUMB,
-    approximate_moments,
-    closeness_probability,
-    find_disclosures,
-)
+from sfumato.mathematics.ratio_disclosures import find_disclosures
+from sfumato.mathematics.ratio_law import RULE_OF_THUMB, approximate_moments, closeness_probability
 from sfumato.methods.noisy_marginals.choice import Measurement
-from sfumato.noise import DiscreteGaussian, DiscreteLaplace
+from sfumato.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, DiscreteLaplace
 from sfumato.private_table import PrivateTable
 from sfumato.schema import Role
-from sfumato.tables import Cell, ResultTable
+from sfumato.tables import Cell, ResultTable, percent
 
 Noise = DiscreteLaplace | DiscreteGaussian
 
@@ -87,7 +83,7 @@ def exposure_table(noises: Sequence[Noise], rows: int) -> ResultTable:
         is_accurate = "yes" if relative_scale <= RULE_OF_THUMB else "no"
         body.append((size, relative_scale, bias, is_accurate, *exact))
     return ResultTable(
-        f"Ratio attack: probability that a noisy share is within {TOLERANCE:.0%} of the true one",
+        f"Ratio attack: probability that a noisy share is within {percent(TOLERANCE)} of the true one",
         (
             "group size",
             "scale / size",
@@ -140,7 +136,22 @@ def expected_relative_errors(counts: Floats, noise: Noise, rows: int) -> Floats:
     >>> expected_relative_errors(np.array([480.0, 0.0]), noise, 100_000).round(2).tolist()
     [0.1, 4.8]
     """
-    # 40 scales hold all of the mass that a double can see.
+    return np.asarray(mean_size(noise) / np.maximum(counts, SANITY_SHARE * rows))
+
+
+def mean_size(noise: Noise) -> float:
+    """``E|noise|``, without a sum over its support, which grows with the scale.
+
+    Examples
+    --------
+    >>> round(mean_size(DiscreteLaplace(scale=48.0)), 3), f"{mean_size(DiscreteLaplace(scale=1e9)):.4g}"
+    (47.997, '1e+09')
+    """
+    if isinstance(noise, DiscreteLaplace):
+        # 2q / (1 - q^2) with q = exp(-1/scale), with no exponential that overflows.
+        return 2 * noise.ratio / -math.expm1(-2 / noise.scale)
+    if noise.scale > LARGEST_SUMMED_GAUSSIAN:
+        # Half of E|k| is sum k exp(-k^2 / 2 s^2) = s^2 - 1/12 + O(1/s^2), by Euler and Maclaurin.
+        return 2 * (noise.scale**2 - 1 / 12) / (math.sqrt(2 * math.pi) * noise.scale)
     support = np.arange(1, math.ceil(40 * noise.scale) + 2)
-    mean_size = float(2 * np.sum(support * noise.probability(support)))
-    return np.asarray(mean_size / np.maximum(counts, SANITY_SHARE * rows))
+    return float(2 * np.sum(support * noise.probability(support)))

@@ -181,6 +181,12 @@ class SamplePerturbScale(Design):
             What is left of it after merging, where values were merged.
         """
         groups, sensitive = personal_roles(schema)
+        if self.publish_as == "weights" and WEIGHT in schema.publishable:
+            raise ParameterError(
+                f"publish_as 'weights' adds a column {WEIGHT!r}, and the schema has an attribute of that name. "
+                "Rename the attribute, or publish duplicates.",
+                parameter="publish_as",
+            )
         numbers: dict[str, Any] = {
             "retention": self.retention,
             "size": sensitive.size,
@@ -328,7 +334,10 @@ ASSUMPTIONS = (
     "The sensitive values of different people are not tied to each other.",
     "The attacker has no outside knowledge of how the quasi-identifiers go together with the sensitive attribute.",
 )
-ROUNDING_ASSUMPTION = "Rounding may make a sample slightly larger than its cap: the promise holds apart from that (strict = false)."
+ROUNDING_ASSUMPTION = (
+    "Rounding may make a sample slightly larger than its cap, and scaling by its random size shifts estimates by less "
+    "than a sampled row: promise and unbiasedness hold apart from that (strict = false)."
+)
 
 
 def personal_roles(schema: Schema) -> tuple[tuple[Attribute, ...], Attribute]:

@@ -48,8 +48,8 @@ def fixed_size_quotas(groups: PersonalGroups, kept: Integers, stream: NoiseStrea
     """Rows to keep of each cell, adding up to ``kept`` in every group; unbiased.
 
     A cell with c of its group's N rows gets ``c n / N`` rounded down or up, so that its expectation is
-    exactly that: with u uniform on 0..N-1 and C the rows of the group's cells up to this one, the quotas are
-    the steps of ``floor((C n + u) / N)``.
+    exactly that: with u uniform on 0..N-1 and C the rows of the group's cells up to this one, in a random
+    order, the quotas are the steps of ``floor((C n + u) / N)``.
 
     Parameters
     ----------
@@ -58,13 +58,17 @@ def fixed_size_quotas(groups: PersonalGroups, kept: Integers, stream: NoiseStrea
     kept
         ``(groups,)``, rows n that each group keeps; at most its size.
     """
-    sizes = groups.sizes
+    sizes, group_of_cell = groups.sizes, groups.group_of_cell
     offsets = stream.integers_below(sizes).astype(np.int64)
-    group_of_cell = groups.group_of_cell
-    up_to = np.cumsum(groups.counts)
-    up_to -= (up_to[groups.starts] - groups.counts[groups.starts])[group_of_cell]
+    # In a random order of each group's cells; in a fixed one, cells two steps apart would be rounded up together.
+    order = np.lexsort((stream.words(groups.counts.size), group_of_cell))
+    counts = groups.counts[order]
+    up_to = np.cumsum(counts)
+    up_to -= (up_to[groups.starts] - counts[groups.starts])[group_of_cell]
     n, size, offset = kept[group_of_cell], sizes[group_of_cell], offsets[group_of_cell]
-    return np.asarray((up_to * n + offset) // size - ((up_to - groups.counts) * n + offset) // size)
+    quotas = np.empty_like(counts)
+    quotas[order] = (up_to * n + offset) // size - ((up_to - counts) * n + offset) // size
+    return quotas
 
 
 def independent_quotas(

@@ -11,7 +11,7 @@ from sfumato.laws.sampled_rows.law import SampledRows
 from sfumato.methods.personal_groups import Integers, PersonalGroups
 from sfumato.methods.sample_perturb_scale.merged_attributes import MergedValues
 from sfumato.schema import Schema
-from sfumato.tables import ResultTable
+from sfumato.tables import ResultTable, percent
 
 FREQUENCIES = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)
 """Largest frequencies of a group for which a plan states the cap and its true tails."""
@@ -33,7 +33,7 @@ def cap_table(promise: ReconstructionPrivacy) -> ResultTable:
         kept = promise.uniform_cap if promise.cap == "uniform" else cap_at_frequency(promise, frequency)
         tails = promise.true_tails(kept, frequency)
         rows.append((frequency, kept, tails.lower, tails.upper, tails.within))
-    error = f"{promise.relative_error:.0%}"
+    error = percent(promise.relative_error)
     return ResultTable(
         f"Rows of a group that are used at most ({promise.cap} cap, {promise.bound} bound), and true probabilities "
         "of its reconstruction",

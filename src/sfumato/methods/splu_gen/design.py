@@ -45,7 +45,8 @@ class SPLUGen(Design):
         everybody; the groups are not published.
     Weaknesses
         Public attributes are published as they are. A public group whose members all share a value is
-        recognised more often than the paper's theorem says when gamma is 5 or less.
+        recognised more often than the paper's theorem says: up to gamma 8 for a relative error of 0.3, at
+        larger gammas too for smaller errors.
 
     References
     ----------
@@ -92,7 +93,8 @@ class SPLUGen(Design):
         ),
         (
             "A public group whose members all hold one value is answered correctly more often than the paper's "
-            "Theorem 4 says when gamma is 5 or less, because the size of the group is public and caps the answer."
+            "Theorem 4 says, up to gamma 8 for a relative error of 0.3 and beyond that for smaller ones, because the size "
+            "of the group is public and caps the answer."
         ),
         "Publishing the same rows again with fresh draws lets anyone average the error away.",
         "Someone who knows that two people share a very rare value learns from both keeping it.",

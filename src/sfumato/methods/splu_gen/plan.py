@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -16,7 +17,7 @@ from sfumato.guarantees.small_sum_privacy import (
 from sfumato.laws.decoy_rows.model import DecoyModel, covariance, margin_variance
 from sfumato.mathematics.partition import largest_group_size
 from sfumato.private_table import PrivateTable
-from sfumato.tables import Cell, ResultTable
+from sfumato.tables import Cell, ResultTable, percent
 
 SHARES = (0.001, 0.01, 0.1)
 """Shares of rows for which a plan states the expected error."""
@@ -72,7 +73,9 @@ def decoy_plan(
     )
     if table is None:
         return public
-    return (*public, *(_from_table(name, gamma, table) for name, gamma in gammas.items()))
+    # One set of rows is published, so the groups of every attribute must divide it.
+    left_out = table.number_of_rows % math.lcm(*gammas.values())
+    return (*public, *(_from_table(name, gamma, table, left_out) for name, gamma in gammas.items()))
 
 
 def _by_attribute(
@@ -136,7 +139,7 @@ def _by_share(gammas: Mapping[str, int], rows: int) -> ResultTable:
     )
 
 
-def _from_table(name: str, gamma: int, table: PrivateTable) -> ResultTable:
+def _from_table(name: str, gamma: int, table: PrivateTable, left_out: int) -> ResultTable:
     """Whether groups exist, and errors of every category's counts, from the private table."""
     counts = np.asarray(table.count_by([name]).counts, dtype=np.float64)
     largest = largest_group_size(counts.astype(np.int64))
@@ -157,8 +160,13 @@ def _from_table(name: str, gamma: int, table: PrivateTable) -> ResultTable:
         whole = covariance(predicate, predicate, predicate.shares, everything, everything)
         within = [float(each) for each in np.sqrt(np.clip(np.diagonal(whole), 0, None))]
     return ResultTable(
-        f"Counts of {name}: {verdict}; {int(counts.sum()) % gamma} rows will be left out",
-        ("category", "true count", "std. error", f"std. error among a random {RANDOM_SHARE:.0%} of rows"),
+        f"Counts of {name}: {verdict}; rows left out: {left_out}",
+        (
+            "category",
+            "true count",
+            "std. error",
+            f"std. error among a random {percent(RANDOM_SHARE)} of rows",
+        ),
         tuple(
             (label, int(count), margin_variance(count, gamma) ** 0.5, error)
             for label, count, error in zip(table.schema[name].labels, counts, within, strict=True)

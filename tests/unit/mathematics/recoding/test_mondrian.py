@@ -64,7 +64,7 @@ def test_every_box_satisfies_a_criterion_on_sensitive_values(table):
 
 
 def test_labels_come_from_cuts_and_not_from_the_rows_inside():
-    """Spec T9: replacing the extreme row of a region by another of its rows changes no label.
+    """Replacing the extreme row of a region by another of its rows changes no label.
 
     Incomes 20, 80, 150 and 20,000 (thousand) in a public domain of four bands, k = 2: the upper region is
     published with its boundaries, whether or not anybody is in the highest band.
