@@ -121,11 +121,13 @@ def scanning() -> Iterator[Measurement]:
     groups = generator.integers(2, 2000, 1_000_000)
     first = (groups * generator.random(groups.size)).astype(np.int64)
     parts = np.stack([first, groups - first], axis=1)
-    # No jump is too small, so that every pair is computed.
-    seconds = processor_seconds(
-        lambda: find_disclosures(parts, groups, [0.5, 0.5], Laplace(scale=50.0), smallest_jump=1e-9)
-    )
-    yield Measurement("ratio attack on 1 million groups of 2 values, CPU s", seconds, 5.0)
+    for law in (Laplace(scale=50.0), DiscreteLaplace(scale=2.0), DiscreteLaplace(scale=48.0)):
+        # No jump is too small, so that every pair is computed.
+        seconds = processor_seconds(
+            lambda law=law: find_disclosures(parts, groups, [0.5, 0.5], law, smallest_jump=1e-9)
+        )
+        name = f"ratio attack on 1 million groups of 2 values, {law.form} of scale {law.scale:g}, CPU s"
+        yield Measurement(name, seconds, 5.0)
 
 
 def peer_python() -> Path:

@@ -18,7 +18,8 @@ from sfumato.knowledge import Knowledge
 from sfumato.laws.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
 from sfumato.mathematics.marginal_effects import NoisyTable, sum_cells
 from sfumato.mathematics.ratio_disclosures import Disclosures, find_disclosures, smallest_hiding_scale
-from sfumato.mathematics.ratio_law import AnyNoise, closeness_probability, gaussian_closeness
+from sfumato.mathematics.ratio_lattice import settle_closeness, surest_places
+from sfumato.mathematics.ratio_law import AnyNoise, gaussian_closeness
 from sfumato.release import Release
 from sfumato.schema import Role, Schema
 from sfumato.tables import Cell, ResultTable
@@ -105,7 +106,7 @@ class RatioAttack(Attack):
             findings={
                 "groups scanned": sum(scan.groups for scan in scans),
                 "groups without a ratio (noisy count not above 0)": sum(scan.invalid for scan in scans),
-                "values disclosed": len(rows),
+                "values disclosed": sum(scan.disclosed for scan in scans),
             },
             tables=(table,),
             caveats=(
@@ -124,10 +125,11 @@ class RatioAttack(Attack):
 
 @dataclass(frozen=True)
 class _Scan:
-    """What one published table gave away."""
+    """What one published table gave away, and the surest of it as rows."""
 
     groups: int
     invalid: int
+    disclosed: int
     rows: tuple[tuple[Cell, ...], ...]
 
 
@@ -169,19 +171,25 @@ def _scan(
     # A noisy part can exceed its noisy group; a share above 1 is read as 1.
     part = np.minimum(theta[worth], phi[worth])
     if published is not None and published.noise == marginal.noise:
-        closeness = closeness_probability(part, phi[worth], marginal.noise, tolerance=attack.tolerance)
+        settled = settle_closeness(
+            part, phi[worth], marginal.noise, attack.smallest_closeness, tolerance=attack.tolerance
+        )
     else:
         own = math.sqrt(marginal.noise.variance)
         # A group that is a sum of cells holds the noise of its part.
         shared = own**2 if published is None else 0.0
-        closeness = gaussian_closeness(
+        close = gaussian_closeness(
             part, phi[worth], own, deviation, tolerance=attack.tolerance, covariance=shared
         )
+        settled = close, np.zeros(close.shape)
+    surest, closeness = surest_places(
+        part, phi[worth], marginal.noise, settled, SHOWN_GROUPS, tolerance=attack.tolerance
+    )
     target = next(name for name in marginal.attributes if name not in others)
     shape = tuple(schema[name].size for name in others)
     rows: list[tuple[Cell, ...]] = []
-    for (group, code), close in zip(np.argwhere(worth), closeness, strict=True):
-        if close < attack.smallest_closeness:
+    for (group, code), probability in zip(np.argwhere(worth)[surest], closeness, strict=True):
+        if probability < attack.smallest_closeness:
             continue
         codes = np.unravel_index(group, shape)
         labels = [f"{name} = {schema[name].labels[place]}" for name, place in zip(others, codes, strict=True)]
@@ -193,10 +201,11 @@ def _scan(
                 round(size),
                 float(theta[group, code]) / size,
                 float(jump[group, code]),
-                float(close),
+                float(probability),
             )
         )
-    return _Scan(len(theta), int(np.count_nonzero(groups <= 0)), tuple(rows))
+    disclosed = int(np.count_nonzero(settled[0] >= attack.smallest_closeness))
+    return _Scan(len(theta), int(np.count_nonzero(groups <= 0)), disclosed, tuple(rows))
 
 
 def _axes(table: NoisyTable, names: Sequence[str]) -> Floats:

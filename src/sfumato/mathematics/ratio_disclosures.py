@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.mathematics.ratio_lattice import settle_closeness
 from sfumato.mathematics.ratio_law import AnyNoise, closeness_probability
 from sfumato.noise import Laplace
 
@@ -22,12 +23,16 @@ class Disclosures:
     closeness, jump
         For every pair of part and group, shape as the parts: CP, and the true share over the share
         in the whole table. NaN closeness where the pair was not worth computing.
+    uncertainty
+        How far each closeness can be from the exact one: zero where it is exact, and never enough to
+        change on which side of the threshold it lies. NaN as closeness.
     is_disclosed
         Both are at or above their thresholds.
     """
 
     closeness: Floats
     jump: Floats
+    uncertainty: Floats
     is_disclosed: npt.NDArray[np.bool_]
 
     @property
@@ -64,6 +69,8 @@ def find_disclosures(
     Notes
     -----
     Parts and groups of zero rows are skipped: there is nobody in them to learn about, and no ratio.
+    Under the discrete Laplace law only pairs that the continuous law leaves open are summed; what is
+    disclosed is the same as if all were.
 
     Examples
     --------
@@ -77,9 +84,11 @@ def find_disclosures(
     shares = np.divide(theta, phi, out=np.zeros(theta.shape), where=is_there)
     jump = np.divide(shares, np.asarray(priors, np.float64), out=np.zeros(theta.shape), where=is_there)
     worth = is_there & (jump >= smallest_jump)
-    closeness = np.full(theta.shape, np.nan)
-    closeness[worth] = closeness_probability(theta[worth], phi[worth], noise, tolerance=tolerance)
-    return Disclosures(closeness, jump, worth & (closeness >= smallest_closeness))
+    closeness, uncertainty = np.full(theta.shape, np.nan), np.full(theta.shape, np.nan)
+    closeness[worth], uncertainty[worth] = settle_closeness(
+        theta[worth], phi[worth], noise, smallest_closeness, tolerance=tolerance
+    )
+    return Disclosures(closeness, jump, uncertainty, worth & (closeness >= smallest_closeness))
 
 
 def smallest_hiding_scale(

@@ -18,8 +18,11 @@ from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 
 Floats = npt.NDArray[np.float64]
 
-LARGEST_BLOCK = 2**22
-"""Terms that a summation or quadrature holds at once: 32 MB."""
+LARGEST_BLOCK = 2**16
+"""Terms that a summation holds at once, unless one pair has more: half a megabyte, which stays in a cache."""
+
+LATTICE_SLACK = 1e-9
+"""Share of its size by which an end of the tolerance is widened, for whole numbers that rounding put outside."""
 
 QUADRATURE_NODES = 200
 """Gauss-Legendre nodes on each side of zero; the integrand is smooth on the scale of the noise."""
@@ -267,29 +270,32 @@ def _laplace_closeness(theta: Floats, phi: Floats, tolerance: float) -> Floats:
     return np.asarray(1 + _bracket(upper, distance) + _bracket(lower, distance) + shift)
 
 
-def _for_different_pairs(theta: Floats, phi: Floats, compute: Callable[[float, float], float]) -> Floats:
+def _for_different_pairs(theta: Floats, phi: Floats, compute: Callable[[Floats, Floats], Floats]) -> Floats:
     """Values of a function of two counts, computed once for each different pair."""
     pairs = np.stack([theta.ravel(), phi.ravel()], axis=1)
     different, place = np.unique(pairs, axis=0, return_inverse=True)
-    values = np.array([compute(t, p) for t, p in different])
-    return values[place.ravel()].reshape(theta.shape) if values.size else np.zeros(theta.shape)
+    return compute(different[:, 0], different[:, 1])[place.ravel()].reshape(theta.shape)
 
 
 def _summed_closeness(
-    theta: float, phi: float, noise: DiscreteLaplace | DiscreteGaussian, tolerance: float
-) -> float:
-    """Sum over every possible X of its probability times that of the Ys which are close."""
+    theta: Floats, phi: Floats, noise: DiscreteLaplace | DiscreteGaussian, tolerance: float
+) -> Floats:
+    """Sum over every possible X of its probability times that of the Ys which are close; pairs in blocks."""
     # 32 scales of a Laplace law, or 8 of a Gaussian one, leave less than 1e-13 on each side.
     reach = int(np.ceil((32 if isinstance(noise, DiscreteLaplace) else 8) * noise.scale)) + 1
-    total = 0.0
-    for start in range(-reach, reach + 1, LARGEST_BLOCK):
-        steps = np.arange(start, min(start + LARGEST_BLOCK, reach + 1))
-        x = steps + phi
-        ends = [(1 + sign * tolerance) * theta * x / phi for sign in (-1, 1)]
+    steps = np.arange(-reach, reach + 1)
+    weights = noise.probability(steps)
+    total = np.empty(theta.size)
+    at_once = max(LARGEST_BLOCK // steps.size, 1)
+    for start in range(0, theta.size, at_once):
+        block = slice(start, start + at_once)
+        part, group = theta[block, None], phi[block, None]
+        x = steps + group
+        ends = [(1 + sign * tolerance) * part * x / group for sign in (-1, 1)]
         # Ends that are whole numbers count as inside, also where rounding put them just outside.
-        slack = 1e-9 * np.maximum(1, np.abs(ends[1]))
+        slack = LATTICE_SLACK * np.maximum(1, np.abs(ends[1]))
         first = np.ceil(np.minimum(*ends) - slack)
         last = np.floor(np.maximum(*ends) + slack)
-        inside = noise.cumulative(last - theta) - noise.cumulative(first - 1 - theta)
-        total += float(np.sum(np.where(x == 0, 0.0, inside * noise.probability(steps))))
+        inside = noise.cumulative(last - part) - noise.cumulative(first - 1 - part)
+        total[block] = np.sum(np.where(x == 0, 0.0, inside * weights), axis=1)
     return total
