@@ -142,10 +142,28 @@ COLUMNS = Given(
 )
 
 
+KEPT = CUT.model_copy(update={"column_budget": None})
+"""The same with every part of every row kept."""
+
+
 def test_a_question_is_answered_by_the_smallest_column_that_holds_it():
     """Sex is in both; the second has fewer cells, so that fewer rows were left out."""
-    assert CUT.estimate(COLUMNS, Tabulation(by=("sex",))).values.tolist() == [60.0, 30.0]
-    assert CUT.estimate(COLUMNS, Tabulation(by=("job",))).values.tolist() == [50.0, 0.0, 0.0]
+    assert KEPT.estimate(COLUMNS, Tabulation(by=("sex",))).values.tolist() == [60.0, 30.0]
+    assert KEPT.estimate(COLUMNS, Tabulation(by=("job",))).values.tolist() == [50.0, 0.0, 0.0]
+
+
+def test_counts_of_kept_parts_are_scaled_where_every_row_kept_as_many():
+    """One part of two: twice the count, four times the noise, and the binomial draw of what was kept."""
+    kept = KEPT.estimate(COLUMNS, Tabulation(by=("sex",)))
+    scaled = CUT.estimate(COLUMNS, Tabulation(by=("sex",)))
+    assert scaled.values.tolist() == [120.0, 60.0]
+    # X (1 - p) / p with p = 1/2 and X = 120, 60.
+    assert scaled.variances == pytest.approx(4 * kept.variances + np.array([120.0, 60.0]))
+    selected = CUT.estimate_selections(COLUMNS, (Selection((("age", (1,)),)),))
+    assert selected.values.tolist() == [120.0]
+    assert selected.variances == pytest.approx(
+        4 * KEPT.estimate(COLUMNS, Tabulation(by=("age",))).variances[1] + 120
+    )
 
 
 def test_joint_counts_across_columns_are_refused_with_the_reason():
@@ -156,10 +174,10 @@ def test_joint_counts_across_columns_are_refused_with_the_reason():
 
 def test_selections_in_different_columns_have_independent_noise():
     """Each is read where it is; a pair in one column is read there."""
-    apart = CUT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("age", (1,)),))))
+    apart = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("age", (1,)),))))
     assert apart.values.tolist() == [50.0, 60.0]
     assert apart.covariance[0, 1] == 0
-    together = CUT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("sex", (0,)),))))
+    together = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("sex", (0,)),))))
     assert together.values.tolist() == [50.0, 50.0]
 
 
@@ -196,13 +214,20 @@ def test_the_interval_of_a_row_is_that_of_its_noise():
     assert low[0] == estimates.values[0] - half
 
 
-def test_dropped_parts_are_said():
-    """In the sentence and in every note: of sums, and of single rows, which are cut as well."""
+def test_dropped_parts_are_said_where_nobody_can_tell_how_many():
+    """A row without values in a column keeps a larger share of its others: in the sentence and in every note."""
+    attributes = tuple(each.model_copy(update={"missing": "category"}) for each in (SEX, JOB, AGE))
+    tables = {
+        "column-1": {"sex": [0], "job": [0], "count": [50]},
+        "column-2": {"age": [1, 0], "sex": [0, 1], "count": [60, 30]},
+    }
+    published = Given(attributes, **tables)
     assert "the others were dropped" in CUT.sentence
     for where in ((("sex", (0,)),), (("sex", (0,)), ("job", (0,)))):
         selection = Selection(where)
-        notes = CUT.notes(COLUMNS, selection, CUT.estimate(COLUMNS, Tabulation(where=selection)))
-        assert "column budget" in notes[-1]
+        estimates = CUT.estimate(published, Tabulation(where=selection))
+        assert estimates.values[0] in (50, 60)
+        assert "column budget" in CUT.notes(published, selection, estimates)[-1]
 
 
 LONG = NoisyRows(

@@ -126,11 +126,13 @@ class NoisyRows(Law):
         numbers = np.bincount(cells, minlength=size)
         # Where nothing was published a row may still have been left out: zero is not certain.
         spread[numbers == 0] = self._error_of_absence**2
+        share = self._share_kept(schema)
+        sums, spread = sums / share, _spread_when_kept(spread, sums, share)
         if target == "population":
-            rows = max(float(whole.counts.sum()), 1.0)
+            rows = max(float(whole.counts.sum()) / share, 1.0)
             return Estimates(sums, spread + np.clip(sums * (1 - sums / rows), 0, None))
         bounds = (self.matrix.k * numbers.astype(np.float64), np.full(size, np.inf))
-        if is_weighted or self.long is not None:
+        if is_weighted or self.long is not None or share < 1:
             return Estimates(sums, spread, bounds=bounds)
         return Estimates(sums, spread, bounds=bounds, half_widths=partial(self._half_widths, numbers))
 
@@ -170,7 +172,33 @@ class NoisyRows(Law):
                         covariance[i, j] += both - values[i] * read[names[j]].keep(other).counts.sum() / rows
             if not entries.counts.size:
                 covariance[i, i] = self._error_of_absence**2
+        share = self._share_kept(schema)
+        if share < 1:
+            both = np.array(
+                [
+                    [
+                        read[a].keep(one).keep(other).counts.sum() if a == b else 0.0
+                        for b, other in zip(names, selections, strict=True)
+                    ]
+                    for a, one in zip(names, selections, strict=True)
+                ]
+            )
+            values, covariance = values / share, _spread_when_kept(covariance, both, share)
         return Estimates(values, np.clip(np.diagonal(covariance), 0, None), covariance)
+
+    def _share_kept(self, schema: Schema) -> float:
+        """Which share of all parts the column budget kept, where that is public; 1 where it is not, or all were.
+
+        A row has a part in every column unless all of the column's attributes are missing from it. Where each
+        column holds an attribute that cannot be missing, every row kept exactly the budget, each part equally
+        likely; elsewhere rows with fewer parts kept a larger share, and nobody can tell how large.
+        """
+        if self.column_budget is None or not self.columns:
+            return 1.0
+        is_whole = all(
+            any(schema[name].missing == "error" for name in each.attributes) for each in self.columns
+        )
+        return self.column_budget / len(self.columns) if is_whole else 1.0
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -199,12 +227,12 @@ class NoisyRows(Law):
 
     def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
         """What was left out, and whether a single row is there by luck."""
-        del published
         column = self._column(where.names)
         threshold = self.matrix.threshold(DEPENDABLE)
+        is_scaled = self._share_kept(published.schema) < 1
         dropped = (
             ()
-            if self.column_budget is None
+            if self.column_budget is None or is_scaled
             else ("parts that were dropped to keep the column budget count as none, so the number leans low",)
         )
         if column is not None and self._are_single_rows(Tabulation(where=where), where.names):
@@ -329,6 +357,14 @@ def _chosen(schema: Schema, tabulation: Tabulation, name: str) -> npt.NDArray[np
     """Codes of an attribute that a tabulation shows, in order."""
     codes = tabulation.where.codes(name)
     return np.arange(schema[name].size) if codes is None else np.array(codes, np.int64)
+
+
+def _spread_when_kept(spread: Floats, kept: Floats, share: float) -> Floats:
+    """Variance of ``kept / share``: that of what was published, and of the draw of what was kept.
+
+    With K of X parts kept independently, var(K / p) = X (1 - p) / p, and K / p estimates X.
+    """
+    return spread / share**2 + kept * (1 - share) / share**2
 
 
 def _squared_sums(
