@@ -9,7 +9,12 @@ import numpy as np
 
 from sfumato.estimates import Floats
 from sfumato.mathematics.ratio_disclosures import find_disclosures
-from sfumato.mathematics.ratio_law import RULE_OF_THUMB, approximate_moments, closeness_probability
+from sfumato.mathematics.ratio_law import (
+    RULE_OF_THUMB,
+    approximate_moments,
+    closeness_probability,
+    gaussian_closeness,
+)
 from sfumato.methods.noisy_marginals.choice import Measurement
 from sfumato.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, DiscreteLaplace
 from sfumato.private_table import PrivateTable
@@ -29,6 +34,9 @@ SHARES = (0.5, 0.7, 0.9)
 
 TOLERANCE = 0.2
 """Relative error up to which a plan calls a ratio close."""
+
+SMALLEST_CLOSENESS, SMALLEST_JUMP = 0.7, 3.0
+"""K_CP and K_J of the thesis: what counts as a disclosure."""
 
 SANITY_SHARE = 1e-4
 """Share of all rows below which a count is taken as this share when its error is made relative (Han 2016)."""
@@ -114,7 +122,12 @@ def private_tables(
         for target in (each for each in targets if each in names and len(names) > 1):
             priors = table.count_by([target]).counts / rows
             parts = np.moveaxis(counts, names.index(target), -1).reshape(-1, schema[target].size)
-            disclosed += find_disclosures(parts, parts.sum(axis=1), priors, noise).number
+            is_group_published = any(set(each) == set(names) - {target} for each in marginals)
+            disclosed += (
+                find_disclosures(parts, parts.sum(axis=1), priors, noise).number
+                if is_group_published
+                else number_disclosed_by_sums(parts, priors, noise)
+            )
         nonempty = errors[counts > 0]
         body.append((" by ".join(names), float(nonempty.mean()), float(errors.mean()), disclosed))
     return (
@@ -125,6 +138,35 @@ def private_tables(
             is_private=True,
         ),
     )
+
+
+def number_disclosed_by_sums(parts: Floats, priors: Floats, noise: Noise) -> int:
+    """Values the ratio attack would disclose where a group is known only as the sum of its noisy parts.
+
+    The sum is noisier than a published group, and shares the noise of the part; both noises are taken as
+    normal, as the attack itself does there.
+
+    Examples
+    --------
+    >>> parts = np.array([[900.0, 100.0], [100.0, 900.0]])
+    >>> number_disclosed_by_sums(parts, np.array([0.2, 0.8]), DiscreteLaplace(scale=2.0))
+    1
+    """
+    groups = np.broadcast_to(parts.sum(axis=1, keepdims=True), parts.shape)
+    occurs = parts > 0
+    part, group = parts[occurs], groups[occurs]
+    jump = part / group / np.broadcast_to(priors, parts.shape)[occurs]
+    worth = jump >= SMALLEST_JUMP
+    own = math.sqrt(noise.variance)
+    close = gaussian_closeness(
+        part[worth],
+        group[worth],
+        own,
+        own * math.sqrt(parts.shape[1]),
+        tolerance=TOLERANCE,
+        covariance=noise.variance,
+    )
+    return int(np.count_nonzero(close >= SMALLEST_CLOSENESS))
 
 
 def expected_relative_errors(counts: Floats, noise: Noise, rows: int) -> Floats:
