@@ -6,13 +6,13 @@ import dataclasses
 from pathlib import Path
 from typing import get_args
 
-from sfumato.errors import ParameterError, ReleaseExistsError
+from sfumato.errors import ParameterError
 from sfumato.methods import Design
 from sfumato.private_table import PrivateTable
 from sfumato.randomness import NoiseSource
 from sfumato.release.manifest import Format
 from sfumato.release.release import Release, load_release
-from sfumato.release.storage import Progress, write_release
+from sfumato.release.storage import Progress, refuse_existing_folder, write_release
 
 LEARNED = "categories were read off the private rows"
 """What a manifest says of an attribute whose domain was not public beforehand."""
@@ -67,11 +67,8 @@ def publish(
             parameter="format",
         )
     folder = Path(out)
-    if folder.exists():
-        # Said again when writing; said here so that nobody waits for a pass over the data first.
-        raise ReleaseExistsError(
-            f"{str(folder)!r} is already there. Releases are never overwritten; choose another name."
-        )
+    # Looked at again when writing; here, so that nobody waits for a pass over the data first.
+    refuse_existing_folder(folder)
     if table.schema.long is not None and not design.reads_units:
         raise ParameterError(
             f"method {design.to_dict()['method']!r} protects single rows, and in unit-item-value data a person has many. "

@@ -17,7 +17,14 @@ from sfumato.estimates import Floats
 from sfumato.knowledge import Knowledge
 from sfumato.laws.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
 from sfumato.mathematics.marginal_effects import NoisyTable, sum_cells
-from sfumato.mathematics.ratio_disclosures import Disclosures, find_disclosures, smallest_hiding_scale
+from sfumato.mathematics.ratio_disclosures import (
+    SMALLEST_CLOSENESS,
+    SMALLEST_JUMP,
+    TOLERANCE,
+    Disclosures,
+    find_disclosures,
+    smallest_hiding_scale,
+)
 from sfumato.mathematics.ratio_lattice import settle_closeness, surest_places
 from sfumato.mathematics.ratio_law import AnyNoise, gaussian_closeness
 from sfumato.release import Release
@@ -53,13 +60,15 @@ class RatioAttack(Attack):
 
     attack: Literal["ratio"] = "ratio"
     tolerance: Annotated[float, Field(gt=0, lt=1)] = Field(
-        default=0.2, description="relative error up to which a share counts as learned (tau)"
+        default=TOLERANCE, description="relative error up to which a share counts as learned (tau)"
     )
     smallest_closeness: Annotated[float, Field(gt=0, le=1)] = Field(
-        default=0.7, description="probability of being that close from which on a value is disclosed (K_CP)"
+        default=SMALLEST_CLOSENESS,
+        description="probability of being that close from which on a value is disclosed (K_CP)",
     )
     smallest_jump: Annotated[float, Field(ge=1)] = Field(
-        default=3.0, description="share in the group over share overall from which on it is disclosed (K_J)"
+        default=SMALLEST_JUMP,
+        description="share in the group over share overall from which on it is disclosed (K_J)",
     )
     sensitive: str | None = Field(
         default=None, description="attribute to learn; the only sensitive one when not given"

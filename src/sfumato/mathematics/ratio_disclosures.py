@@ -14,6 +14,10 @@ from sfumato.noise import Laplace
 Floats = npt.NDArray[np.float64]
 
 
+TOLERANCE, SMALLEST_CLOSENESS, SMALLEST_JUMP = 0.2, 0.7, 3.0
+"""tau, K_CP and K_J of the thesis: a share this close, this probably, and this far above the whole table's."""
+
+
 @dataclass(frozen=True, eq=False)
 class Disclosures:
     """Which parts of which groups an attacker would learn from the ratio of two noisy counts.
@@ -47,9 +51,9 @@ def find_disclosures(
     priors: npt.ArrayLike,
     noise: AnyNoise,
     *,
-    tolerance: float = 0.2,
-    smallest_closeness: float = 0.7,
-    smallest_jump: float = 3.0,
+    tolerance: float = TOLERANCE,
+    smallest_closeness: float = SMALLEST_CLOSENESS,
+    smallest_jump: float = SMALLEST_JUMP,
 ) -> Disclosures:
     """Disclosed sensitive values over many groups (Han 2016, definition before corollary 3).
 

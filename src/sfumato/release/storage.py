@@ -74,13 +74,24 @@ def write_release(
     return manifest
 
 
-@contextmanager
-def _staged(out: Path) -> Iterator[Path]:
-    """A folder that takes its real name at the end, and disappears when anything goes wrong."""
+def refuse_existing_folder(out: Path) -> None:
+    """Refuse an output folder that is already there, whatever is in it.
+
+    Raises
+    ------
+    ReleaseExistsError
+        Naming the folder.
+    """
     if out.exists() or out.is_symlink():
         raise ReleaseExistsError(
             f"{str(out)!r} is already there. Releases are never overwritten; choose another name."
         )
+
+
+@contextmanager
+def _staged(out: Path) -> Iterator[Path]:
+    """A folder that takes its real name at the end, and disappears when anything goes wrong."""
+    refuse_existing_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.partial-", dir=out.parent))

@@ -8,7 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from sfumato.estimates import Floats
-from sfumato.mathematics.ratio_disclosures import find_disclosures
+from sfumato.mathematics.ratio_disclosures import (
+    SMALLEST_CLOSENESS,
+    SMALLEST_JUMP,
+    TOLERANCE,
+    find_disclosures,
+)
 from sfumato.mathematics.ratio_law import (
     RULE_OF_THUMB,
     approximate_moments,
@@ -31,12 +36,6 @@ GROUP_SIZES = (20, 50, 100, 200, 500, 1_000, 5_000, 20_000)
 
 SHARES = (0.5, 0.7, 0.9)
 """Shares of a sensitive value in the group."""
-
-TOLERANCE = 0.2
-"""Relative error up to which a plan calls a ratio close."""
-
-SMALLEST_CLOSENESS, SMALLEST_JUMP = 0.7, 3.0
-"""K_CP and K_J of the thesis: what counts as a disclosure."""
 
 SANITY_SHARE = 1e-4
 """Share of all rows below which a count is taken as this share when its error is made relative (Han 2016)."""
