@@ -18,7 +18,7 @@ publish(read_table(data, schema), RandomizedResponse(retention=0.5, attributes=(
 ANATOMY = """
 import shutil, sys
 from sfumato import publish, read_table
-from sfumato.methods.anatomy import Anatomy
+from sfumato.methods.anatomy.design import Anatomy
 data, schema, out = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 publish(read_table(data, schema), Anatomy(l_value=10, attribute="occupation"), out)
@@ -27,11 +27,11 @@ publish(read_table(data, schema), Anatomy(l_value=10, attribute="occupation"), o
 ATTACK = """
 import sys
 import numpy as np
-from sfumato.attacks.bucket_inference.naive_bayes import NaiveBayes, fit
-from sfumato.attacks.bucket_inference.people import BucketedPeople
-from sfumato.laws.bucketed_rows.composition import BucketComposition
-from sfumato.mathematics.partition import partition_rows
-from sfumato.randomness import NoiseSource
+from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, fit
+from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.methods.anatomy.law.composition import BucketComposition
+from sfumato.chance.partition import partition_rows
+from sfumato.chance.randomness import NoiseSource
 rows, cycles = map(int, sys.argv[1:])
 draw = np.random.default_rng(1)
 values, sizes = 14, (7, 6, 2, 2)

@@ -23,11 +23,11 @@ import numpy as np
 from measuring import WORK, Measurement, census
 from sfumato import read_table
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
+from sfumato.attacks.ratio.disclosures import find_disclosures
+from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
-from sfumato.mathematics.ratio_disclosures import find_disclosures
-from sfumato.methods.noisy_marginals.design import NoisyMarginals
-from sfumato.noise import DiscreteGaussian, DiscreteLaplace, Laplace
-from sfumato.randomness import NoiseSource
+from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
 
 PEER = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 FEATURES = (

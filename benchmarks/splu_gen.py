@@ -22,7 +22,7 @@ QUERIES = """
 import sys
 import numpy as np
 from sfumato import load_release
-from sfumato.selection import Selection
+from sfumato.values.selection import Selection
 release, number = load_release(sys.argv[1]), int(sys.argv[2])
 draw = np.random.default_rng(1)
 public = [each for each in release.schema.attributes if each.name != "occupation"]
@@ -41,7 +41,7 @@ def measure(rows: int, many_rows: int, rounds: int) -> Iterator[Measurement]:
     release = data.parent / "release-splu-gen"
     few = (PUBLISH, (data, data.with_suffix(".schema.toml"), release, "5"))
     medians = interleaved(
-        {"publish": few, "start": ("import sfumato.publishing, pyarrow, duckdb", ())}, rounds=rounds
+        {"publish": few, "start": ("import sfumato.custody.publish, pyarrow, duckdb", ())}, rounds=rounds
     )
     cpu = medians["publish"].cpu - medians["start"].cpu
     yield Measurement(f"publish {rows:,} rows, gamma 5: seconds of processor", cpu, 2.0)

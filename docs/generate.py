@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sfumato.attacks import ATTACKS
 from sfumato.guarantees import GUARANTEES
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 ROOT = Path(__file__).parent.parent
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts import CountTable, OccupiedCounts, empty_counts
-from sfumato.engines.protocol import CodedBatch
 from sfumato.release.publication import Publication
-from sfumato.schema import Schema
-from sfumato.selection import Selection
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
 
 Codes = Mapping[str, npt.NDArray[Any]]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.counts import CountTable
-from sfumato.schema import Schema
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Schema
 
 
 class Counted:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.counts import CountTable
-from sfumato.schema import Attribute, Role, Schema
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role, Schema
 
 
 def category_attribute(name, size, role=Role.SENSITIVE):

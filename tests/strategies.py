@@ -12,9 +12,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as array_strategies
 
-from sfumato.counts import CountTable
-from sfumato.schema import MISSING_LABEL, Attribute, Role, Schema
-from sfumato.selection import Selection
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
+from sfumato.values.selection import Selection
 
 PUBLISHABLE_ROLES = tuple(role for role in Role if role is not Role.IDENTIFIER)
 """Roles whose attributes may stand in a release."""

@@ -29,6 +29,7 @@ from workload import (
 )
 
 from sfumato import __version__
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets.census_draw import CATEGORIES, prepare_drawing
 from sfumato.guarantees.large_sum_utility import exact_threshold, misprinted_theorem_3_bound
 from sfumato.guarantees.small_sum_privacy import (
@@ -36,10 +37,9 @@ from sfumato.guarantees.small_sum_privacy import (
     homogeneous_error_probability,
     smallest_error_probability,
 )
-from sfumato.laws.decoy_rows.model import DecoyModel, covariance
-from sfumato.laws.decoy_rows.pairwise import iterate
-from sfumato.mathematics.decoys import draw_decoys
-from sfumato.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+from sfumato.methods.splu_gen.law.pairwise import iterate
 
 HERE = Path(__file__).parent
 ROWS = 100_800

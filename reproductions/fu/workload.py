@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.laws.decoy_rows.model import DecoyModel
-from sfumato.laws.decoy_rows.pairwise import iterate, pairwise_count
-from sfumato.mathematics.decoys import draw_decoys
-from sfumato.mathematics.partition import partition_rows
-from sfumato.randomness import NoiseSource
+from sfumato.chance.partition import partition_rows
+from sfumato.chance.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 
 Codes = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato import RandomizedResponse, Release, publish
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.bucketed_rows.composition import BucketComposition
-from sfumato.methods.anatomy import Anatomy
-from sfumato.private_table import PrivateTable
-from sfumato.selection import Tabulation
+from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.law.composition import BucketComposition
+from sfumato.values.selection import Tabulation
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -21,11 +21,11 @@ import pyarrow as pa
 
 import sfumato
 from sfumato import PrivateTable, Schema, read_table
-from sfumato.attacks.ratio import GroupCounts, disclosures_in_counts, hiding_noise
+from sfumato.attacks.ratio.attack import GroupCounts, disclosures_in_counts, hiding_noise
+from sfumato.attacks.ratio.law import closeness_probability, ratio_quantiles
+from sfumato.chance.noise import DiscreteLaplace, Laplace
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
-from sfumato.mathematics.ratio_law import closeness_probability, ratio_quantiles
-from sfumato.noise import DiscreteLaplace, Laplace
-from sfumato.randomness import NoiseSource
 
 HERE = Path(__file__).parent
 EPSILONS = (2, 1, 0.5, 0.1, 0.01)

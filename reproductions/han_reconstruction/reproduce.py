@@ -27,14 +27,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato import PrivateTable, RandomizedResponse, Role, Schema, __version__, read_table
-from sfumato.counts import OccupiedCounts
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
-from sfumato.engines.protocol import CodedBatch
-from sfumato.methods import Design
-from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.methods.sample_perturb_scale.merged_attributes import MergedSchema, MergedValues
-from sfumato.planning.violations import find_violations
-from sfumato.randomness import NoiseSource
+from sfumato.methods.base import Design
+from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedSchema, MergedValues
+from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.methods.sample_perturb_scale.plan.violations import find_violations
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import OccupiedCounts
 
 HERE = Path(__file__).parent
 PUBLIC = ("education", "occupation", "race", "sex")

@@ -27,16 +27,16 @@ import numpy as np
 from sfumato import __version__
 from sfumato.analysis.recommend import Factorization, HoldOut, fit_ratings, hold_out
 from sfumato.attacks.sparse_linking import match_records
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
 from sfumato.datasets.ratings import rating_triples
-from sfumato.laws.noisy_rows.fragments import SparseRecords
-from sfumato.mathematics.columnization.clustering import Groups, columns_by_medoids
-from sfumato.mathematics.columnization.fragments import count_fragments, cut_into_fragments, truncate
-from sfumato.mathematics.columnization.similarity import count_pairs
-from sfumato.mathematics.columnization.units import SparseUnits
-from sfumato.mathematics.count_matrices import total_noise
-from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix
-from sfumato.randomness import NoiseSource
+from sfumato.methods.columnized_counts.kernels.clustering import Groups, columns_by_medoids
+from sfumato.methods.columnized_counts.kernels.fragments import count_fragments, cut_into_fragments, truncate
+from sfumato.methods.columnized_counts.kernels.similarity import count_pairs
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.columnized_counts.law.count_matrices import total_noise
+from sfumato.methods.columnized_counts.law.fragments import SparseRecords
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 
 HERE = Path(__file__).parent
 STARS = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -22,16 +22,16 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato import Attribute, PrivateTable, Role, Schema, __version__, read_table
-from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes, Inference
-from sfumato.attacks.bucket_inference.guesses import Guesses, guess
-from sfumato.attacks.bucket_inference.naive_bayes import NaiveBayes, fit
-from sfumato.attacks.bucket_inference.people import BucketedPeople
-from sfumato.attacks.bucket_inference.permutations import permutation_marginals
-from sfumato.audit.bucket_scoring import BucketScore, arrange_with_truth
-from sfumato.audit.calibration import IsotonicCalibration, brier_parts, reliability
+from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
+from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess
+from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, fit
+from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.attacks.anatomy_naive_bayes.permutations import permutation_marginals
+from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.audit.bucket_scoring import BucketScore, arrange_with_truth
+from sfumato.custody.audit.calibration import IsotonicCalibration, brier_parts, reliability
 from sfumato.datasets import fetch_dataset
-from sfumato.methods.anatomy import Anatomy
-from sfumato.randomness import NoiseSource
+from sfumato.methods.anatomy.design import Anatomy
 
 HERE = Path(__file__).parent
 PUBLIC = ("workclass", "relationship", "sex", "income")

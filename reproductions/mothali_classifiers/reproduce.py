@@ -19,9 +19,9 @@ import numpy as np
 
 import sfumato
 from sfumato.analysis.classifier_trial import ClassifierTrial, cross_validate
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
 from sfumato.errors import DownloadError
-from sfumato.randomness import NoiseSource
 
 HERE = Path(__file__).parent
 FOLDS = (5, 10, 20)

@@ -11,58 +11,59 @@ from typing import TYPE_CHECKING, Any
 from sfumato._version import __version__
 
 if TYPE_CHECKING:
-    from sfumato.answers import Answer, AnswerTable
     from sfumato.attacks import ATTACKS
-    from sfumato.counts import CountTable
+    from sfumato.custody.choose import choose
+    from sfumato.custody.infer import infer_schema
+    from sfumato.custody.inspect import inspect_table
+    from sfumato.custody.plan import plan
+    from sfumato.custody.publish import publish
+    from sfumato.data.private_table import PrivateTable, read_table
     from sfumato.errors import SfumatoError
-    from sfumato.estimates import Estimates
-    from sfumato.inspection import infer_schema, inspect_table
-    from sfumato.methods import METHODS, Design
-    from sfumato.methods.anatomy import Anatomy
+    from sfumato.methods.anatomy.design import Anatomy
+    from sfumato.methods.base import METHODS, Design
     from sfumato.methods.columnized_counts.design import ColumnizedCounts
-    from sfumato.methods.distribution_resampling import DistributionResampling
-    from sfumato.methods.generalization import Generalization
-    from sfumato.methods.noisy_marginals import NoisyMarginals
-    from sfumato.methods.randomized_response import RandomizedResponse
-    from sfumato.methods.sample_perturb_scale import SamplePerturbScale
-    from sfumato.methods.splu_gen import SPLUGen
-    from sfumato.planning.choosing import choose
-    from sfumato.planning.plan import plan
-    from sfumato.private_table import PrivateTable, read_table
-    from sfumato.publishing import publish
+    from sfumato.methods.distribution_resampling.design import DistributionResampling
+    from sfumato.methods.generalization.design import Generalization
+    from sfumato.methods.noisy_marginals.design import NoisyMarginals
+    from sfumato.methods.randomized_response.design import RandomizedResponse
+    from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+    from sfumato.methods.splu_gen.design import SPLUGen
     from sfumato.release import Release, load_release
     from sfumato.report import write_report
-    from sfumato.schema import Attribute, Role, Schema
+    from sfumato.values.answers import Answer, AnswerTable
+    from sfumato.values.counts import CountTable
+    from sfumato.values.estimates import Estimates
+    from sfumato.values.schema import Attribute, Role, Schema
 
 _HOMES = {
     "ATTACKS": "sfumato.attacks",
-    "Anatomy": "sfumato.methods.anatomy",
-    "Answer": "sfumato.answers",
-    "AnswerTable": "sfumato.answers",
-    "Attribute": "sfumato.schema",
+    "Anatomy": "sfumato.methods.anatomy.design",
+    "Answer": "sfumato.values.answers",
+    "AnswerTable": "sfumato.values.answers",
+    "Attribute": "sfumato.values.schema",
     "ColumnizedCounts": "sfumato.methods.columnized_counts.design",
-    "CountTable": "sfumato.counts",
-    "Design": "sfumato.methods",
-    "DistributionResampling": "sfumato.methods.distribution_resampling",
-    "Estimates": "sfumato.estimates",
-    "Generalization": "sfumato.methods.generalization",
-    "METHODS": "sfumato.methods",
-    "NoisyMarginals": "sfumato.methods.noisy_marginals",
-    "PrivateTable": "sfumato.private_table",
-    "RandomizedResponse": "sfumato.methods.randomized_response",
+    "CountTable": "sfumato.values.counts",
+    "Design": "sfumato.methods.base",
+    "DistributionResampling": "sfumato.methods.distribution_resampling.design",
+    "Estimates": "sfumato.values.estimates",
+    "Generalization": "sfumato.methods.generalization.design",
+    "METHODS": "sfumato.methods.base",
+    "NoisyMarginals": "sfumato.methods.noisy_marginals.design",
+    "PrivateTable": "sfumato.data.private_table",
+    "RandomizedResponse": "sfumato.methods.randomized_response.design",
     "Release": "sfumato.release",
-    "Role": "sfumato.schema",
-    "SPLUGen": "sfumato.methods.splu_gen",
-    "SamplePerturbScale": "sfumato.methods.sample_perturb_scale",
-    "Schema": "sfumato.schema",
+    "Role": "sfumato.values.schema",
+    "SPLUGen": "sfumato.methods.splu_gen.design",
+    "SamplePerturbScale": "sfumato.methods.sample_perturb_scale.design",
+    "Schema": "sfumato.values.schema",
     "SfumatoError": "sfumato.errors",
-    "choose": "sfumato.planning.choosing",
-    "infer_schema": "sfumato.inspection",
-    "inspect_table": "sfumato.inspection",
+    "choose": "sfumato.custody.choose",
+    "infer_schema": "sfumato.custody.infer",
+    "inspect_table": "sfumato.custody.inspect",
     "load_release": "sfumato.release",
-    "plan": "sfumato.planning.plan",
-    "publish": "sfumato.publishing",
-    "read_table": "sfumato.private_table",
+    "plan": "sfumato.custody.plan",
+    "publish": "sfumato.custody.publish",
+    "read_table": "sfumato.data.private_table",
     "write_report": "sfumato.report",
 }
 

@@ -1,15 +1,20 @@
 """Families: one file is one member, and no list is edited by hand.
 
 A family is a package whose modules each define members: classes that derive from the family's base
-and carry their public name in a tag field, such as ``method: Literal["anatomy"] = "anatomy"``.
+and carry their public name in a tag field, such as ``method: Literal["anatomy"] = "anatomy"``. Another
+installed package adds members by an entry point whose group is the family's import name::
+
+    [project.entry-points."sfumato.methods"]
+    record-swapping = "swapping_package.record_swapping"
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from importlib.metadata import entry_points
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
@@ -31,30 +36,66 @@ class Family(Generic[Member]):
         The class that every member derives from.
     tag
         The field that holds a member's public name; also the family's word in messages.
+    module
+        Where members are folders: the module in each that defines the member, so that one folder can hold
+        members of two families and looking for one does not import the other.
     """
 
-    def __init__(self, package: str, base: Callable[..., Member], tag: str) -> None:
+    def __init__(
+        self, package: str, base: Callable[..., Member], tag: str, *, module: str | None = None
+    ) -> None:
         self.package = package
         # Taken as a callable, because the type checker refuses abstract classes as ``type[Member]``.
         self.base = cast("type[Member]", base)
         self.tag = tag
+        self.module = module
+        self.unusable: dict[str, str] = {}
+        """Entry points of other packages that gave no member, and why."""
 
     @cached_property
     def members(self) -> dict[str, type[Member]]:
         """Every member by its public name, in alphabetical order."""
         found: dict[str, type[Member]] = {}
-        for module_info in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
-            module = importlib.import_module(f"{self.package}.{module_info.name}")
-            for value in vars(module).values():
-                if (
-                    isinstance(value, type)
-                    and issubclass(value, self.base)
-                    # A member may be a folder: its class is then defined in a module inside it.
-                    and f"{value.__module__}.".startswith(f"{module.__name__}.")
-                    and self.tag in value.model_fields
-                ):
-                    found[str(value.model_fields[self.tag].default)] = value
+        for name in self._own_modules():
+            found |= self._members_of(name)
+        # A package that cannot be loaded must not keep everybody's releases from being opened.
+        for point in entry_points(group=self.package):
+            name = point.value if self.module is None else f"{point.value}.{self.module}"
+            try:
+                theirs = self._members_of(name)
+            except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises
+                self.unusable[point.name] = f"{point.value} could not be loaded ({type(error).__name__})"
+                continue
+            if taken := sorted(found.keys() & theirs.keys()):
+                self.unusable[point.name] = f"{point.value} defines {taken[0]!r}, which exists already"
+                continue
+            found |= theirs
         return dict(sorted(found.items()))
+
+    def _own_modules(self) -> Iterator[str]:
+        """Import names of the modules in the family's package that may define members."""
+        for each in pkgutil.iter_modules(importlib.import_module(self.package).__path__):
+            if self.module is None:
+                yield f"{self.package}.{each.name}"
+            elif each.ispkg:
+                yield f"{self.package}.{each.name}.{self.module}"
+
+    def _members_of(self, name: str) -> dict[str, type[Member]]:
+        """The members that one module defines."""
+        module = importlib.import_module(name)
+        return {
+            str(value.model_fields[self.tag].default): value
+            for value in vars(module).values()
+            if isinstance(value, type)
+            and issubclass(value, self.base)
+            # A member's module may be a folder: its class is then defined in a module inside it.
+            and f"{value.__module__}.".startswith(f"{module.__name__}.")
+            and self.tag in value.model_fields
+        }
+
+    def _unusable_words(self) -> str:
+        """What to add to a refusal when other packages failed to load."""
+        return "".join(f" The installed {point}: {reason}." for point, reason in self.unusable.items())
 
     def get(self, name: str) -> type[Member]:
         """The member of that name.
@@ -66,7 +107,7 @@ class Family(Generic[Member]):
         """
         if name not in self.members:
             raise ParameterError(
-                f"there is no {self.tag} {name!r}; {nearest(name, self.members)}",
+                f"there is no {self.tag} {name!r}; {nearest(name, self.members)}{self._unusable_words()}",
                 parameter=self.tag,
             )
         return self.members[name]
@@ -103,7 +144,7 @@ class Family(Generic[Member]):
         if not isinstance(name, str) or name not in self.members:
             raise ReleaseUnsupportedError(
                 f"the release uses the {self.tag} {name!r}, which this version of sfumato does not know. "
-                "Install a newer version."
+                f"Install a newer version.{self._unusable_words()}"
             )
         try:
             return self.members[name].model_validate(dict(stored))

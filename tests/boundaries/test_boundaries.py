@@ -48,7 +48,7 @@ def test_importing_sfumato_loads_nothing_heavy():
 def test_listing_the_members_of_all_families_loads_nothing_heavy():
     """The command line lists them on every start."""
     loaded = modules_after(
-        "from sfumato.methods import METHODS; METHODS.members\n"
+        "from sfumato.methods.base import METHODS; METHODS.members\n"
         "from sfumato.attacks import ATTACKS; ATTACKS.members"
     )
     assert not loaded & set(HEAVY)

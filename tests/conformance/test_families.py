@@ -12,7 +12,7 @@ from sfumato.attacks import ATTACKS
 from sfumato.errors import NotIdentifiableError, ParameterError, ReleaseUnsupportedError, SfumatoError
 from sfumato.guarantees import GUARANTEES
 from sfumato.laws import LAWS
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 FAMILIES = (METHODS, LAWS, GUARANTEES, ATTACKS)
 MEMBERS = [(family, name, member) for family in FAMILIES for name, member in family.members.items()]

@@ -13,9 +13,9 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
+from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import DataError, NotIdentifiableError
-from sfumato.methods import METHODS
-from sfumato.randomness import NoiseSource
+from sfumato.methods.base import METHODS
 
 MEMBERS = list(METHODS.members.items())
 each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for name, _ in MEMBERS])

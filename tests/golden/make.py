@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from samples import SCHEMA, people
 from sfumato import Release, publish, read_table
 from sfumato.errors import SfumatoError
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 FOLDER = Path(__file__).parent / "releases"
 QUESTIONS = ("", "job = 'Tech'", "sex = 'Female' AND job = 'Care'", "age < 55 AND region IS MISSING")

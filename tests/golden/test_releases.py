@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sfumato import load_release
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.name.removesuffix(".answers.json") for path in (HERE / "releases").glob("*.answers.json"))

@@ -8,13 +8,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sfumato import read_table
-from sfumato.counts import OccupiedCounts
+from sfumato.chance.randomness import NoiseSource
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.generalization.design import Generalization
-from sfumato.randomness import NoiseSource
-from sfumato.schema import Schema
-from sfumato.selection import Tabulation
+from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.values.counts import OccupiedCounts
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Tabulation
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as array_strategies
 
 from counted import Counted
-from sfumato.counts import CountTable
-from sfumato.distortion import DenseDistortion, UniformDistortion, contract
-from sfumato.laws.perturbed_rows import PerturbedRows
-from sfumato.schema import Attribute, Role
-from sfumato.selection import Tabulation
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role
+from sfumato.values.selection import Tabulation
 
 
 @st.composite

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.errors import QueryError
-from sfumato.schema import Attribute, Role, Schema
-from sfumato.selection import Selection
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Selection
 from strategies import AWKWARD_TEXTS, KEYWORDS, attributes, schemas, selections
 
 CENSUS = Schema(

@@ -13,7 +13,7 @@ import pytest
 
 from sfumato import Schema, read_table
 from sfumato.errors import DownloadError
-from sfumato.methods.anatomy import Anatomy
+from sfumato.methods.anatomy.design import Anatomy
 
 FOLDER = Path(__file__).parents[2] / "reproductions" / "guo"
 CLAIMS = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 
 FOLDER = Path(__file__).resolve().parents[2] / "reproductions" / "li"
 CLAIMS = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))["claims"]

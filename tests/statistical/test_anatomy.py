@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes
-from sfumato.attacks.bucket_inference.people import BucketedPeople
-from sfumato.attacks.bucket_inference.permutations import draw_permutations
-from sfumato.audit.bucket_scoring import BucketScore
-from sfumato.laws.bucketed_rows.composition import BucketComposition, spreads_of_cells
-from sfumato.mathematics.partition import partition_rows
-from sfumato.randomness import NoiseSource
+from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
+from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.attacks.anatomy_naive_bayes.permutations import draw_permutations
+from sfumato.chance.partition import partition_rows
+from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.audit.bucket_scoring import BucketScore
+from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
 
 pytestmark = pytest.mark.statistical
 

@@ -7,14 +7,14 @@ import pytest
 from scipy.stats import norm
 
 from published_rows import PublishedRows, category_attribute, related_table
-from sfumato.estimates import normal_quantile
-from sfumato.laws.decoy_rows.law import DecoyRows
-from sfumato.laws.decoy_rows.model import DecoyModel, covariance
-from sfumato.laws.decoy_rows.pairwise import pairwise_count
-from sfumato.mathematics.decoys import draw_decoys
-from sfumato.randomness import NoiseSource
-from sfumato.schema import Role
-from sfumato.selection import Selection, Tabulation
+from sfumato.chance.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+from sfumato.methods.splu_gen.law.pairwise import pairwise_count
+from sfumato.values.estimates import normal_quantile
+from sfumato.values.schema import Role
+from sfumato.values.selection import Selection, Tabulation
 
 pytestmark = pytest.mark.statistical
 

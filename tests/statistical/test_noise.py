@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.noise import DiscreteGaussian, DiscreteLaplace, draw_with_opendp
-from sfumato.randomness import NoiseSource
+from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, draw_with_opendp
+from sfumato.chance.randomness import NoiseSource
 
 pytestmark = pytest.mark.statistical
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.engines.protocol import CodedBatch
-from sfumato.laws.noisy_counts import NoisyCounts, NoisyMarginal
-from sfumato.noise import DiscreteLaplace
-from sfumato.randomness import NoiseSource
-from sfumato.schema import Attribute, Role, Schema
-from sfumato.selection import Tabulation
+from sfumato.chance.noise import DiscreteLaplace
+from sfumato.chance.randomness import NoiseSource
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyMarginal
+from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Tabulation
 
 pytestmark = pytest.mark.statistical
 

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import chi2
 
 from counted import Counted
-from sfumato.counts import CountTable
-from sfumato.distortion import DenseDistortion, UniformDistortion, warner
-from sfumato.laws.perturbed_rows import PerturbedRows
-from sfumato.randomness import CategorySampler, NoiseSource
-from sfumato.schema import Attribute, Role
-from sfumato.selection import Tabulation
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion, warner
+from sfumato.chance.randomness import CategorySampler, NoiseSource
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role
+from sfumato.values.selection import Tabulation
 
 pytestmark = pytest.mark.statistical
 

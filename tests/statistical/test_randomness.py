@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.randomness import (
+from sfumato.chance.randomness import (
     CategorySampler,
     NoiseSource,
     NoiseStream,

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable, published
-from sfumato.laws.perturbed_rows import PerturbedRows
-from sfumato.methods.personal_groups import PersonalGroups
-from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.methods.sample_perturb_scale.group_sampling import (
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.personal_groups import PersonalGroups
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
     ChosenPositions,
     PositionReader,
     fixed_size_quotas,
 )
-from sfumato.randomness import NoiseSource
-from sfumato.schema import Attribute, Role, Schema
-from sfumato.selection import Selection, Tabulation
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Selection, Tabulation
 
 pytestmark = pytest.mark.statistical
 
@@ -190,7 +190,7 @@ def test_independent_quotas_have_the_sizes_of_example_5(alarm_budget):
 
     Twin: the sizes of a fixed total.
     """
-    from sfumato.methods.sample_perturb_scale.group_sampling import independent_quotas
+    from sfumato.methods.sample_perturb_scale.kernels.group_sampling import independent_quotas
 
     check = alarm_budget.draw("quotas rounded independently")
     number = 40_000

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.mathematics.decoys import draw_from_groups
-from sfumato.mathematics.partition import partition_rows
-from sfumato.randomness import NoiseSource
+from sfumato.chance.partition import partition_rows
+from sfumato.chance.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_from_groups
 
 pytestmark = pytest.mark.statistical
 

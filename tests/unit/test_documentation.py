@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sfumato.attacks import ATTACKS
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from sfumato.analysis.naive_bayes import Codes, count_classes, log_joint, log_probabilities
 from sfumato.analysis.shrinkage import james_stein, shrink
+from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
+from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
-from sfumato.estimates import Floats
-from sfumato.noise import DiscreteGaussian, DiscreteLaplace
-from sfumato.randomness import NoiseSource
-from sfumato.tables import ResultTable
+from sfumato.values.estimates import Floats
+from sfumato.values.result_tables import ResultTable
 
 ESTIMATORS: dict[str, Callable[[Floats, float], Floats]] = {
     "noisy": lambda noisy, scale: np.clip(noisy, 0, None) + 0 * scale,

@@ -15,8 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato.errors import ParameterError
-from sfumato.estimates import Floats
 from sfumato.release import Release
+from sfumato.values.estimates import Floats
 
 Codes = npt.NDArray[np.integer[Any]]
 

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.laws.noisy_rows.fragments import SparseRecords, long_columns_of, read_records
-from sfumato.mathematics.columnization.similarity import ItemSimilarity, PairCounts, count_pairs
-from sfumato.mathematics.columnization.units import SparseUnits
+from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity, PairCounts, count_pairs
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
 from sfumato.release import Release
-from sfumato.tables import ResultTable
+from sfumato.values.result_tables import ResultTable
 
 Floats = npt.NDArray[np.float64]
 

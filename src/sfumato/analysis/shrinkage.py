@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.estimates import Floats
-from sfumato.tables import percent
+from sfumato.values.estimates import Floats
+from sfumato.values.result_tables import percent
 
 Mode = Literal["counts", "threshold", "signed", "printed", "exact"]
 """``counts``: cut at zero, then soft threshold (the useful one for counts). ``threshold``: soft threshold with

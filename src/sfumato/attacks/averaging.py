@@ -8,12 +8,12 @@ import numpy as np
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
+from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
 from sfumato.guarantees.small_sum_privacy import error_probabilities, smallest_error_probability
-from sfumato.knowledge import Knowledge
-from sfumato.laws.decoy_rows.law import DecoyRows
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.release import Release, load_release
-from sfumato.tables import Cell, ResultTable
+from sfumato.values.result_tables import Cell, ResultTable
 
 
 class Averaging(Attack):

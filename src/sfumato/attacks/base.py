@@ -6,10 +6,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from sfumato.data.knowledge import Knowledge
 from sfumato.frozen import Frozen
-from sfumato.knowledge import Knowledge
 from sfumato.release import Release
-from sfumato.tables import Cell, ResultTable
+from sfumato.values.result_tables import Cell, ResultTable
 
 
 @dataclass(frozen=True, eq=False)

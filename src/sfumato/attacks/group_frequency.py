@@ -9,17 +9,17 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
-from sfumato.distortion import Floats, UniformDistortion
+from sfumato.chance.distortion import Floats, UniformDistortion
+from sfumato.data.knowledge import Knowledge
 from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
 from sfumato.guarantees.reconstruction_privacy.tails import publishing_probabilities
-from sfumato.knowledge import Knowledge
-from sfumato.laws.perturbed_rows import PerturbedRows
-from sfumato.laws.sampled_rows.group_blocks import GroupBlocks
-from sfumato.laws.sampled_rows.law import SampledRows
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
+from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.release import Release
-from sfumato.schema import Role
-from sfumato.tables import ResultTable, percent
+from sfumato.values.result_tables import ResultTable, percent
+from sfumato.values.schema import Role
 
 GRID = 401
 """Frequencies at which a posterior is evaluated."""

@@ -12,17 +12,17 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
+from sfumato.chance.partition import largest_group_size
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
-from sfumato.estimates import Floats
 from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probability
-from sfumato.knowledge import Knowledge
-from sfumato.laws.decoy_rows.law import DecoyRows
-from sfumato.laws.decoy_rows.model import DecoyModel
-from sfumato.mathematics.decoys import draw_decoys
-from sfumato.mathematics.partition import largest_group_size
-from sfumato.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release import Release
-from sfumato.tables import Cell, ResultTable
+from sfumato.values.estimates import Floats
+from sfumato.values.result_tables import Cell, ResultTable
 
 Columns = dict[str, npt.NDArray[Any]]
 

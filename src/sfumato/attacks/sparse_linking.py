@@ -10,14 +10,14 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
+from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
-from sfumato.knowledge import Knowledge
-from sfumato.laws.noisy_rows.columns import LongColumns
-from sfumato.laws.noisy_rows.fragments import SparseRecords, long_columns_of, read_records
-from sfumato.mathematics.columnization.units import SparseUnits
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.columnized_counts.law.columns import LongColumns
+from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
 from sfumato.release import Release
-from sfumato.schema import Attribute, Role
-from sfumato.tables import ResultTable
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Attribute, Role
 
 TARGETS_PER_BLOCK = 256
 """Targets scored at once; each takes one number for every record."""

@@ -34,7 +34,7 @@ def attack(
     """Attack a release with nothing but what is public, and what the attacker knows besides."""
     from sfumato.attacks import ATTACKS
     from sfumato.cli.parameters import member_from
-    from sfumato.knowledge import read_knowledge
+    from sfumato.data.knowledge import read_knowledge
     from sfumato.release import load_release
 
     chosen = member_from(ATTACKS, attack, settings)

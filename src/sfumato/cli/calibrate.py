@@ -58,9 +58,9 @@ def calibrate(
 ) -> None:
     """Choose the parameters of a method that lose least while a goal is kept."""
     from sfumato.cli.parameters import parse_settings
-    from sfumato.planning.choosing import choose
-    from sfumato.private_table import read_table
-    from sfumato.schema import Schema
+    from sfumato.custody.choose import choose
+    from sfumato.data.private_table import read_table
+    from sfumato.values.schema import Schema
     from sfumato.writing import write_whole
 
     declared = Schema.read(schema)

@@ -15,7 +15,7 @@ Item = tuple[str, str]
 
 def complete_methods(incomplete: str) -> list[Item]:
     """Methods whose name begins so."""
-    from sfumato.methods import METHODS
+    from sfumato.methods.base import METHODS
 
     return _members(METHODS, incomplete)
 
@@ -37,7 +37,7 @@ def complete_datasets(incomplete: str) -> list[Item]:
 def complete_settings(ctx: typer.Context, incomplete: str) -> list[Item]:
     """Parameters of the method or attack already on the line; of all of them when none is yet."""
     from sfumato.attacks import ATTACKS
-    from sfumato.methods import METHODS
+    from sfumato.methods.base import METHODS
 
     family: Family[Any] = ATTACKS if "attack" in ctx.params else METHODS
     chosen = ctx.params.get(family.tag)

@@ -21,7 +21,7 @@ from sfumato.cli.options import (
 from sfumato.cli.showing import show, talk
 
 if TYPE_CHECKING:
-    from sfumato.answers import AnswerTable
+    from sfumato.values.answers import AnswerTable
 
 
 EXAMPLES = (

@@ -25,7 +25,7 @@ def demo(
     as_json: AsJson = False,
 ) -> None:
     """Publish an embedded sample several ways, ask the same questions of each, and write a report."""
-    from sfumato.demonstration import run_demonstration
+    from sfumato.report.demonstration import run_demonstration
 
     report = run_demonstration(out, say=talk if as_json else typer.echo)
     if as_json:

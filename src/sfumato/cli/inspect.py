@@ -21,8 +21,8 @@ def inspect(
     as_json: AsJson = False,
 ) -> None:
     """Show columns, group sizes and uniqueness of private rows as they stand."""
-    from sfumato.inspection import inspect_table
-    from sfumato.private_table import read_table
+    from sfumato.custody.inspect import inspect_table
+    from sfumato.data.private_table import read_table
 
     private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))
     found = inspect_table(private)

@@ -28,7 +28,7 @@ def methods(
 ) -> None:
     """List the methods, or describe one with all its parameters."""
     from sfumato.cli.describing import Description, parameters_of, section_of, wrapped
-    from sfumato.methods import METHODS
+    from sfumato.methods.base import METHODS
 
     if name is None:
         rows = [

@@ -11,7 +11,7 @@ from sfumato.cli.completion import complete_attacks, complete_methods, complete_
 from sfumato.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from sfumato.engines.protocol import Engine
+    from sfumato.data.engine import Engine
 
 Data = Annotated[
     str,
@@ -100,7 +100,7 @@ def engine_named(name: str) -> Engine:
     """
     if name == "spark":
         raise MissingExtraError("the Spark engine", extra="spark")
-    from sfumato.engines.duckdb import DuckDBEngine
+    from sfumato.data.duckdb import DuckDBEngine
 
     return DuckDBEngine()
 

@@ -15,12 +15,12 @@ from sfumato.errors import ParameterError, nearest
 
 if TYPE_CHECKING:
     from sfumato.families import Family, Member
-    from sfumato.methods import Design
+    from sfumato.methods.base import Design
 
 
 def design_from(method: str | None, settings: list[str] | None, design_file: Path | None) -> Design:
     """The design that the options of a verb describe."""
-    from sfumato.methods import METHODS
+    from sfumato.methods.base import METHODS
 
     if (method is None) == (design_file is None):
         raise typer.BadParameter("give either --method (with --set) or --design, one of them.")

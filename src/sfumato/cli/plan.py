@@ -47,9 +47,9 @@ def plan(
 ) -> None:
     """Show what a design promises and how accurate estimates from its release will be."""
     from sfumato.cli.parameters import design_from
-    from sfumato.planning.plan import plan as make_plan
-    from sfumato.private_table import read_table
-    from sfumato.schema import Schema
+    from sfumato.custody.plan import plan as make_plan
+    from sfumato.data.private_table import read_table
+    from sfumato.values.schema import Schema
 
     chosen = design_from(method, settings, design)
     if (data is None) == (rows is None):

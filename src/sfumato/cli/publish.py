@@ -62,8 +62,8 @@ def publish(
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
     from sfumato.cli.parameters import design_from
-    from sfumato.private_table import read_table
-    from sfumato.publishing import publish as publish_table
+    from sfumato.custody.publish import publish as publish_table
+    from sfumato.data.private_table import read_table
 
     chosen = design_from(method, settings, design)
     private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))

@@ -37,7 +37,7 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Write a report on a release: promise, accuracy, margins with intervals, how to repeat it."""
-    from sfumato.private_table import read_table
+    from sfumato.data.private_table import read_table
     from sfumato.release import load_release
     from sfumato.report import write_report
 

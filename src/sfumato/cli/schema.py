@@ -30,7 +30,7 @@ def infer(
     as_json: AsJson = False,
 ) -> None:
     """Guess roles and categories from data, and say what a person must check."""
-    from sfumato.inspection import infer_schema
+    from sfumato.custody.infer import infer_schema
     from sfumato.writing import refuse_existing, write_whole
 
     refuse_existing(out, parameter="out")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.distortion import AxisMatrix, Floats, TwoValued, contract
+from sfumato.chance.distortion import AxisMatrix, Floats, TwoValued, contract
 
 
 def conditional_distribution_risks(counts: npt.NDArray[np.generic]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.distortion import DenseDistortion, UniformDistortion
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import ParameterError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
 
@@ -27,7 +27,7 @@ def bit_recovery(
 
     Examples
     --------
-    >>> from sfumato.distortion import warner
+    >>> from sfumato.chance.distortion import warner
     >>> [round(each, 5) for each in bit_recovery(warner(0.9), 0.01)]
     [0.99066, 0.07511]
     """
@@ -60,7 +60,7 @@ def mask_privacy(
 
     Examples
     --------
-    >>> from sfumato.distortion import warner
+    >>> from sfumato.chance.distortion import warner
     >>> round(mask_privacy(warner(0.9), 0.01), 2)
     92.49
     """

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.counts import CountTable
-from sfumato.distortion import AxisMatrix, Floats, contract, squared, transposed
+from sfumato.chance.distortion import AxisMatrix, Floats, contract, squared, transposed
 from sfumato.guarantees.base import Guarantee
-from sfumato.schema import Attribute
-from sfumato.tables import percent
+from sfumato.values.counts import CountTable
+from sfumato.values.result_tables import percent
+from sfumato.values.schema import Attribute
 
 Bound = Annotated[float, Field(gt=0, lt=1)]
 
@@ -161,7 +161,7 @@ def recovery_probabilities(counts: Floats, matrices: Sequence[AxisMatrix]) -> Fl
 
     Examples
     --------
-    >>> from sfumato.distortion import TwoValued
+    >>> from sfumato.chance.distortion import TwoValued
     >>> recovery_probabilities(np.array([72.0, 28.0]), [TwoValued(0.8, 0.2)]).round(5).tolist()
     [0.80737, 0.50468]
     """

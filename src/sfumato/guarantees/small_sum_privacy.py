@@ -13,7 +13,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
-from sfumato.tables import percent
+from sfumato.values.result_tables import percent
 
 Boundary = Literal["accurate", "wrong"]
 """What an answer exactly ``relative_error`` away counts as.

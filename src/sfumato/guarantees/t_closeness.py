@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
-from sfumato.tables import percent
+from sfumato.values.result_tables import percent
 
 Ground = Literal["equal", "ordered"]
 """How far apart two sensitive values are: all equally far, or by their places in the order of categories."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sfumato.distortion import DenseDistortion, UniformDistortion
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import ParameterError
 
 
@@ -31,7 +31,7 @@ def jeopardy(distortion: DenseDistortion | UniformDistortion, answer: int, group
 
     Examples
     --------
-    >>> from sfumato.distortion import warner
+    >>> from sfumato.chance.distortion import warner
     >>> round(jeopardy(warner(0.8), answer=0, group=0), 12)
     4.0
     """
@@ -48,7 +48,7 @@ def membership_belief(
 
     Examples
     --------
-    >>> from sfumato.distortion import warner
+    >>> from sfumato.chance.distortion import warner
     >>> round(membership_belief(warner(0.8), 0.3, answer=0, group=0), 5)
     0.63158
     """

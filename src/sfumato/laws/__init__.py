@@ -1,8 +1,8 @@
-"""The laws that link published data to true counts: one file, one law."""
+"""What every law shares. Each law stands in the folder of its method and is found there by discovery."""
 
 from sfumato.families import Family
 from sfumato.laws.base import Law, Published, Target
 
-LAWS = Family("sfumato.laws", Law, "law")
+LAWS = Family("sfumato.methods", Law, "law", module="law")
 
 __all__ = ["LAWS", "Law", "Published", "Target"]

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from sfumato.counts import CountTable, OccupiedCounts
-from sfumato.engines.protocol import CodedBatch
+from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
-from sfumato.estimates import Estimates, Feasibility, Floats
 from sfumato.frozen import Frozen
-from sfumato.hierarchy import Hierarchy
-from sfumato.schema import Schema
-from sfumato.selection import Selection, Tabulation
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable, OccupiedCounts
+from sfumato.values.estimates import Estimates, Feasibility, Floats
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection, Tabulation
 
 Target = Literal["table", "population"]
 """What an estimate is about: the rows of the private table itself, or the population they were drawn from."""

@@ -1,8 +1,6 @@
-"""The methods that publish private rows: one file, one method."""
+"""The methods: a folder each, with all there is to read to judge it.
 
-from sfumato.families import Family
-from sfumato.methods.base import Design
-
-METHODS = Family("sfumato.methods", Design, "method")
-
-__all__ = ["METHODS", "Design"]
+``law`` and ``kernels`` are the public half: mathematics that analysts and attackers may import. ``design`` and
+``plan`` are the custodian's half, which sees private rows. No ``__init__`` here imports anything, so that
+opening a release never loads a design.
+"""

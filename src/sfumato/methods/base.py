@@ -6,15 +6,16 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.coarsening.hierarchy import Hierarchy
+from sfumato.data.private_table import PrivateTable
+from sfumato.families import Family
 from sfumato.frozen import Frozen
 from sfumato.guarantees import Guarantee
-from sfumato.hierarchy import Hierarchy
-from sfumato.private_table import PrivateTable
-from sfumato.randomness import NoiseSource
 from sfumato.release.publication import Publication
-from sfumato.schema import Schema
-from sfumato.tables import ResultTable
-from sfumato.toml_text import toml_key, toml_value
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Schema
+from sfumato.values.toml_text import toml_key, toml_value
 
 
 class Design(Frozen):
@@ -65,3 +66,7 @@ class Design(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+METHODS = Family("sfumato.methods", Design, "method", module="design")
+"""The methods of this package and of every installed one that names its folder under this entry point."""

@@ -18,7 +18,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError
 from sfumato.frozen import Frozen, explain
-from sfumato.schema import Schema
+from sfumato.values.schema import Schema
 
 FORMAT_VERSION = 1
 MANIFEST_NAME = "datapackage.json"

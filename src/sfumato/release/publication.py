@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.engines.protocol import CodedBatch
 from sfumato.guarantees import Guarantee
 from sfumato.laws import Law
-from sfumato.schema import Schema
+from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.engines.protocol import CodedBatch
-from sfumato.randomness import NoiseSource
+from sfumato.chance.randomness import NoiseSource
+from sfumato.values.batches import CodedBatch
 
 PILES = 64
 """Piles that rows are dealt to. At a billion rows a pile of nine one-byte columns is 140 MB."""

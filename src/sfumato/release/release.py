@@ -8,19 +8,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, get_args
 
-from sfumato.answers import Answer, AnswerTable
-from sfumato.counts import CountTable, OccupiedCounts
-from sfumato.engines.duckdb import DuckDBEngine
-from sfumato.engines.protocol import CodedBatch, Engine
-from sfumato.engines.sources import Source
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.engine import Engine
+from sfumato.data.sources import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
-from sfumato.estimates import Estimates, Feasibility
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
 from sfumato.release.manifest import Manifest
 from sfumato.release.storage import read_manifest, verified_source
-from sfumato.schema import Schema
-from sfumato.selection import Selection, Tabulation
+from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable, OccupiedCounts
+from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection, Tabulation
 
 
 class Release:

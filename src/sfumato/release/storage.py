@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from sfumato._version import __version__
-from sfumato.engines.protocol import CodedBatch
-from sfumato.engines.sources import CsvFile, ParquetFile, Source
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.sources import CsvFile, ParquetFile, Source
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
-from sfumato.randomness import NoiseSource
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
 from sfumato.release.publication import Publication, PublishedTable
 from sfumato.release.random_order import in_random_order
+from sfumato.values.batches import CodedBatch
 
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""

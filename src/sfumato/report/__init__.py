@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sfumato.private_table import PrivateTable
+from sfumato.data.private_table import PrivateTable
 from sfumato.release import Release
 from sfumato.report.html import refuse_overwriting, write_page
 from sfumato.report.margins import compare_with_truth, read_margins

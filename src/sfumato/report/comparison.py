@@ -9,14 +9,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers import Answer, AnswerTable
+from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.amplification import Amplification
-from sfumato.private_table import PrivateTable
 from sfumato.release import Release
 from sfumato.report.margin_sections import LEVEL, show_share
 from sfumato.report.margins import CONFIDENCE_LEVEL
-from sfumato.selection import Selection
-from sfumato.tables import ResultTable
+from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.selection import Selection
 
 UNKNOWN = "-"
 """Shown where a promise has no such number."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sfumato._version import __version__
-from sfumato.answers import show
 from sfumato.report.comparison import Comparison
 from sfumato.report.document import (
     Banner,
@@ -20,6 +19,7 @@ from sfumato.report.document import (
 )
 from sfumato.report.figures import comparison_chart, cost_chart, interval_chart
 from sfumato.report.margin_sections import LEVEL
+from sfumato.values.answers import show
 
 LARGEST_GROUP_CHART = 15
 """Categories of the group that are shown: the most frequent ones."""

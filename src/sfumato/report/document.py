@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from sfumato.tables import ResultTable, show_cell
+from sfumato.values.result_tables import ResultTable, show_cell
 
 
 @dataclass(frozen=True)

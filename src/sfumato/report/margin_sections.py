@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers import show
 from sfumato.report.document import Block, Figure, Folded, Grid, Paragraph, Section, Subheading
 from sfumato.report.figures import LARGEST_CHART, interval_chart
 from sfumato.report.margins import CONFIDENCE_LEVEL, Margin, OpenMargin, TrueMargin
+from sfumato.values.answers import show
 
 LEVEL = f"{100 * CONFIDENCE_LEVEL:.4g} %"
 
@@ -21,7 +21,7 @@ def estimated_section(margins: Sequence[Margin | OpenMargin]) -> list[Section]:
 
     Examples
     --------
-    >>> from sfumato.schema import Attribute, Role
+    >>> from sfumato.values.schema import Attribute, Role
     >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
     >>> [section] = estimated_section([OpenMargin(job, "the law leaves it open.")])
     >>> section.blocks[-1].text

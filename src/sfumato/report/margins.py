@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.answers import AnswerTable
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
-from sfumato.estimates import Floats
-from sfumato.private_table import PrivateTable
 from sfumato.release import Release
-from sfumato.schema import Attribute
+from sfumato.values.answers import AnswerTable
+from sfumato.values.estimates import Floats
+from sfumato.values.schema import Attribute
 
 CONFIDENCE_LEVEL = 0.95
 """Of every interval in a report."""
@@ -36,8 +36,8 @@ class Margin:
 
     Examples
     --------
-    >>> from sfumato.estimates import Estimates
-    >>> from sfumato.schema import Role
+    >>> from sfumato.values.estimates import Estimates
+    >>> from sfumato.values.schema import Role
     >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
     >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
     >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")
@@ -92,7 +92,7 @@ class OpenMargin:
 
     Examples
     --------
-    >>> from sfumato.schema import Role
+    >>> from sfumato.values.schema import Role
     >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
     >>> OpenMargin(job, "the law leaves it open.").reason
     'the law leaves it open.'
@@ -148,8 +148,8 @@ class TrueMargin:
 
     Examples
     --------
-    >>> from sfumato.estimates import Estimates
-    >>> from sfumato.schema import Role
+    >>> from sfumato.values.estimates import Estimates
+    >>> from sfumato.values.schema import Role
     >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
     >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
     >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sfumato.answers import Answer, show
+from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
-from sfumato.methods import METHODS, Design
-from sfumato.planning.plan import plan
+from sfumato.methods.base import METHODS, Design
 from sfumato.release import Release
 from sfumato.release.manifest import TableEntry
 from sfumato.report.document import (
@@ -28,7 +27,8 @@ from sfumato.report.margin_sections import compared_section, estimated_section, 
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
 from sfumato.report.repetition import release_name, repetition_section
 from sfumato.report.tree_section import tree_section
-from sfumato.schema import Attribute, Schema
+from sfumato.values.answers import Answer, show
+from sfumato.values.schema import Attribute, Schema
 
 LARGEST_LIST = 6
 """Files that are named one by one."""

@@ -11,7 +11,7 @@ from typing import Any
 from sfumato.release import Release
 from sfumato.report.document import Block, Listing, Paragraph, Section
 from sfumato.report.margins import Margin, OpenMargin
-from sfumato.selection import Selection
+from sfumato.values.selection import Selection
 
 CONTINUED = " \\\n    "
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sfumato.hierarchy import Hierarchy
-from sfumato.methods import Design
+from sfumato.data.coarsening.hierarchy import Hierarchy
+from sfumato.methods.base import Design
 from sfumato.release import Release
 from sfumato.report.document import Block, Folded, Listing, Paragraph, Section
-from sfumato.schema import Schema
+from sfumato.values.schema import Schema
 
 LONGEST_OPEN_TREE = 40
 """Lines up to which a tree stands open on the page."""

@@ -16,12 +16,12 @@ from sfumato.analysis.recommend import (
     item_means,
     item_similarities,
 )
+from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets.ratings import rating_triples
 from sfumato.errors import ParameterError
-from sfumato.laws.noisy_rows.fragments import SparseRecords
-from sfumato.mathematics.columnization.units import SparseUnits
-from sfumato.methods.columnized_counts.design import ColumnizedCounts
-from sfumato.randomness import NoiseSource
+from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.columnized_counts.law.fragments import SparseRecords
 
 STARS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

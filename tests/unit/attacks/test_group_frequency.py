@@ -8,10 +8,10 @@ import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
 from sfumato.attacks.group_frequency import GroupFrequency, probability_within
-from sfumato.distortion import UniformDistortion
+from sfumato.chance.distortion import UniformDistortion
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.values.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

@@ -9,12 +9,12 @@ import pytest
 from sfumato import publish, read_table
 from sfumato.attacks.outside_linking.attack import OutsideLinking
 from sfumato.attacks.outside_linking.reidentification import journalist_risk, marketer_risk, prosecutor_risk
+from sfumato.data.knowledge import read_knowledge
 from sfumato.errors import ParameterError
-from sfumato.knowledge import read_knowledge
-from sfumato.methods.anatomy import Anatomy
-from sfumato.methods.generalization.design import Generalization
+from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.generalization.design.generalization import Generalization
 from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.schema import Schema
+from sfumato.values.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]

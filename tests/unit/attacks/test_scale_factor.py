@@ -10,8 +10,8 @@ from sfumato import RandomizedResponse, publish, read_table
 from sfumato.attacks.group_frequency import GroupFrequency
 from sfumato.attacks.scale_factor import ScaleFactor, frequency_of_sample_size, sample_size
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.values.schema import Attribute, Role, Schema
 
 GROUPS = 12
 SCHEMA = Schema(

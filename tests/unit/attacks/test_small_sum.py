@@ -10,10 +10,10 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.attacks.small_sum import SmallSum
+from sfumato.data.knowledge import read_knowledge
 from sfumato.errors import ParameterError
-from sfumato.knowledge import read_knowledge
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.schema import Schema
+from sfumato.values.schema import Schema
 
 VALUES = 20
 GROUPS_OF_EACH_SIZE = 12

@@ -9,11 +9,11 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
 from sfumato.attacks.sparse_linking import SparseLinking, match_records
+from sfumato.data.knowledge import read_knowledge
 from sfumato.errors import DataError, ParameterError
-from sfumato.knowledge import read_knowledge
-from sfumato.laws.noisy_rows.fragments import SparseRecords
-from sfumato.mathematics.columnization.units import SparseUnits
-from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.columnized_counts.law.fragments import SparseRecords
 
 ITEMS = [f"m{number}" for number in range(12)]
 RATINGS = Schema.from_dict(

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sfumato.cli.completion import complete_attacks, complete_datasets, complete_methods, complete_settings
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 
 def test_methods_come_with_their_titles():

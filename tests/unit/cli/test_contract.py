@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-import sfumato.private_table
+import sfumato.data.private_table
 from sfumato import __version__
 from sfumato.cli.application import app
 
@@ -114,11 +114,11 @@ def test_a_refusal_is_one_sentence_on_stderr_and_exits_with_one(run):
 
 def test_a_fault_exits_with_seventy_without_its_message(run, monkeypatch):
     """The text of an unforeseen error may quote a cell, so it is not shown."""
-    monkeypatch.setattr(sfumato.private_table, "open_source", _fail)
+    monkeypatch.setattr(sfumato.data.private_table, "open_source", _fail)
     outcome = run("inspect", "people.csv", "--schema", "schema.toml")
     assert outcome.exit_code == 70
     assert "SECRET" not in outcome.stdout + outcome.stderr
-    assert "KeyError at sfumato/private_table.py:" in outcome.stderr
+    assert "KeyError at sfumato/data/private_table.py:" in outcome.stderr
     assert "SFUMATO_DEBUG=1" in outcome.stderr
     assert "Traceback" not in outcome.stderr
 
@@ -126,7 +126,7 @@ def test_a_fault_exits_with_seventy_without_its_message(run, monkeypatch):
 @pytest.mark.parametrize("by_option", [True, False])
 def test_debugging_shows_the_traceback_of_a_fault(run, monkeypatch, by_option):
     """Whoever asks for it sees the traceback; the exit code stays."""
-    monkeypatch.setattr(sfumato.private_table, "open_source", _fail)
+    monkeypatch.setattr(sfumato.data.private_table, "open_source", _fail)
     monkeypatch.setenv("SFUMATO_DEBUG", "0" if by_option else "1")
     asked = ("--debug",) if by_option else ()
     outcome = run(*asked, "inspect", "people.csv", "--schema", "schema.toml")

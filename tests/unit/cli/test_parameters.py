@@ -6,7 +6,7 @@ import pytest
 
 from sfumato.cli.parameters import design_from, member_from, parse_settings, parse_value
 from sfumato.errors import ParameterError
-from sfumato.methods import METHODS
+from sfumato.methods.base import METHODS
 
 
 @pytest.mark.parametrize(

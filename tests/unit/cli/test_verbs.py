@@ -10,7 +10,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-import sfumato.demonstration
+import sfumato.report.demonstration
 from samples import people
 from sfumato import Schema, load_release
 from sfumato.attacks import ATTACKS, Attack, AttackResult
@@ -324,7 +324,7 @@ def test_demo_runs_the_demonstration(run, monkeypatch, as_json):
         say("what was found")
         return out / "report.html"
 
-    monkeypatch.setattr(sfumato.demonstration, "run_demonstration", pretend)
+    monkeypatch.setattr(sfumato.report.demonstration, "run_demonstration", pretend)
     outcome = run("demo", "--out", "shown", *(["--json"] if as_json else []))
     if as_json:
         assert json.loads(outcome.stdout) == {"report": "shown/report.html"}

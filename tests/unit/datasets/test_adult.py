@@ -19,7 +19,7 @@ import pytest
 
 from sfumato.datasets import adult, download, fetch_dataset, get_card
 from sfumato.errors import DownloadError, ParameterError
-from sfumato.schema import Role, Schema
+from sfumato.values.schema import Role, Schema
 
 TRAIN = b"""\
 39, State-gov, 1, Bachelors, 13, Divorced, Sales, Own-child, White, Male, 9, 0, 40, Cuba, <=50K

@@ -14,7 +14,7 @@ from pyarrow import csv, parquet
 from sfumato.datasets import census, census_draw, get_card, make_dataset
 from sfumato.datasets.census import census_batches
 from sfumato.errors import ParameterError
-from sfumato.schema import Role, Schema
+from sfumato.values.schema import Role, Schema
 
 DOMAIN_SIZES = {
     "age": 77,

@@ -11,7 +11,7 @@ import pytest
 import sfumato.datasets
 from sfumato.datasets import fetch_dataset, get_card, list_datasets, make_dataset
 from sfumato.errors import ParameterError
-from sfumato.schema import Schema
+from sfumato.values.schema import Schema
 
 
 @pytest.fixture(params=list_datasets(), ids=lambda card: card.name)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.distortion import UniformDistortion, asymmetric_binary, warner
+from sfumato.chance.distortion import UniformDistortion, asymmetric_binary, warner
 from sfumato.errors import ParameterError
 from sfumato.guarantees.amplification import (
     Amplification,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.distortion import UniformDistortion
+from sfumato.chance.distortion import UniformDistortion
 from sfumato.errors import ParameterError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy, require_achievable
 from sfumato.guarantees.reconstruction_privacy.tails import (

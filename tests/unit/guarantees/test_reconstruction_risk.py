@@ -7,8 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.counts import CountTable
-from sfumato.distortion import DenseDistortion, TwoValued, uniform_with_diagonal
+from sfumato.chance.distortion import DenseDistortion, TwoValued, uniform_with_diagonal
 from sfumato.errors import ParameterError, QueryError
 from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks, posterior_risks
 from sfumato.guarantees.reconstruction_risk import (
@@ -17,7 +16,8 @@ from sfumato.guarantees.reconstruction_risk import (
     recovery_probabilities,
     risk_at_share,
 )
-from sfumato.schema import Attribute, Role
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role
 
 TABLE = np.array([[8, 16, 48], [12, 14, 2]])
 """Male, Female by cancer and two other diseases."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.engines.protocol import CodedBatch
-from sfumato.randomness import NoiseSource
+from sfumato.chance.randomness import NoiseSource
 from sfumato.release import random_order
 from sfumato.release.random_order import in_random_order
+from sfumato.values.batches import CodedBatch
 
 COLUMNS = (("a", np.dtype(np.uint8)), ("n", np.dtype(np.int64)))
 

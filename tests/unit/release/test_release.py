@@ -25,7 +25,7 @@ from sfumato.errors import (
 )
 from sfumato.release import storage
 from sfumato.release.manifest import _checksum
-from sfumato.schema import Attribute, Role, Schema
+from sfumato.values.schema import Attribute, Role, Schema
 
 DESIGN = RandomizedResponse(retention=0.6)
 

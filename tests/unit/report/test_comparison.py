@@ -10,7 +10,7 @@ from sfumato.release import Release
 from sfumato.report.comparison import UNKNOWN, Group, LabelledRelease, Question, compare_releases
 from sfumato.report.comparison_document import describe_comparison
 from sfumato.report.document import Figure
-from sfumato.schema import Attribute, Role, Schema
+from sfumato.values.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.answers import AnswerTable
-from sfumato.estimates import Estimates
 from sfumato.report.document import Figure, Folded, Grid, Paragraph, Subheading
 from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
-from sfumato.schema import Attribute, Role
+from sfumato.values.answers import AnswerTable
+from sfumato.values.estimates import Estimates
+from sfumato.values.schema import Attribute, Role
 
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
 

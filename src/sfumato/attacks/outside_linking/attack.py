@@ -17,15 +17,15 @@ from sfumato.attacks.outside_linking.reidentification import (
     marketer_risk,
     prosecutor_risk,
 )
+from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
-from sfumato.estimates import Floats, project_to_simplex
-from sfumato.knowledge import Knowledge
-from sfumato.laws.bucketed_rows.law import BUCKET, ROWS, SENSITIVE, BucketedRows
-from sfumato.laws.generalized_rows import GeneralizedRows
-from sfumato.laws.perturbed_rows import PerturbedRows
+from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
+from sfumato.methods.generalization.law import GeneralizedRows
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
-from sfumato.schema import Role, Schema
-from sfumato.tables import Cell, ResultTable
+from sfumato.values.estimates import Floats, project_to_simplex
+from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.schema import Role, Schema
 
 Integers = npt.NDArray[np.int64]
 Covers = tuple[tuple[int, ...], ...]

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from sfumato.distortion import Floats
+from sfumato.chance.distortion import Floats
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.reconstruction_privacy.tails import (
@@ -19,7 +19,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     exact_uniform_cap,
     largest_relative_error,
 )
-from sfumato.tables import percent
+from sfumato.values.result_tables import percent
 
 Bound = Literal["chernoff", "exact"]
 Cap = Literal["uniform", "group"]

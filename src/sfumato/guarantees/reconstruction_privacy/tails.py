@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.distortion import Floats
+from sfumato.chance.distortion import Floats
 
 LARGEST_EXACT_SIZE = 500
 """Where the search for an exact cap stops. A smaller cap than needed only protects more."""

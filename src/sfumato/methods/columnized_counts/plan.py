@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.mathematics.noisy_count_matrix import NoisyCountMatrix
-from sfumato.tables import Cell, ResultTable
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.values.result_tables import Cell, ResultTable
 
 PROBABILITIES = (0.01, 0.5, 0.99)
 """Release probabilities whose counts a plan states."""

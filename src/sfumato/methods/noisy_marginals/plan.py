@@ -7,24 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sfumato.estimates import Floats
-from sfumato.mathematics.ratio_disclosures import (
+from sfumato.attacks.ratio.disclosures import (
     SMALLEST_CLOSENESS,
     SMALLEST_JUMP,
     TOLERANCE,
     find_disclosures,
 )
-from sfumato.mathematics.ratio_law import (
+from sfumato.attacks.ratio.law import (
     RULE_OF_THUMB,
     approximate_moments,
     closeness_probability,
     gaussian_closeness,
 )
-from sfumato.methods.noisy_marginals.choice import Measurement
-from sfumato.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, DiscreteLaplace
-from sfumato.private_table import PrivateTable
-from sfumato.schema import Role
-from sfumato.tables import Cell, ResultTable, percent
+from sfumato.chance.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, DiscreteLaplace
+from sfumato.data.private_table import PrivateTable
+from sfumato.methods.noisy_marginals.design.choice import Measurement
+from sfumato.values.estimates import Floats
+from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.schema import Role
 
 Noise = DiscreteLaplace | DiscreteGaussian
 

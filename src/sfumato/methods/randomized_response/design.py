@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from sfumato.distortion import (
+from sfumato.chance.distortion import (
     DenseDistortion,
     UniformDistortion,
     check_sizes,
     largest_amplification,
     largest_epsilon,
 )
-from sfumato.engines.protocol import CodedBatch
+from sfumato.chance.randomness import NoiseSource, NoiseStream
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.amplification import Amplification
@@ -26,20 +27,19 @@ from sfumato.guarantees.local_differential_privacy import (
     retention_of_epsilon,
 )
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
-from sfumato.laws.perturbed_rows import PerturbedRows
 from sfumato.methods.base import Design
-from sfumato.methods.randomized_response.accuracy import (
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.randomized_response.plan.accuracy import (
     error_table,
     marginal_table,
     private_error_table,
     promise_table,
     risk_tables,
 )
-from sfumato.private_table import PrivateTable
-from sfumato.randomness import NoiseSource, NoiseStream
 from sfumato.release.publication import Publication, PublishedTable
-from sfumato.schema import Role, Schema
-from sfumato.tables import ResultTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Role, Schema
 
 Probability = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Epsilon = Annotated[float, Field(strict=True, gt=0)]

@@ -11,20 +11,20 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.engines.protocol import CodedBatch
+from sfumato.chance.partition import Partition, largest_group_size
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
-from sfumato.laws.decoy_rows.law import DecoyRows
-from sfumato.mathematics.decoys import draw_decoys
-from sfumato.mathematics.partition import Partition, largest_group_size
 from sfumato.methods.base import Design
-from sfumato.methods.splu_gen.plan import decoy_plan
-from sfumato.private_table import PrivateTable
-from sfumato.randomness import NoiseSource
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import Publication, PublishedTable
-from sfumato.schema import Role, Schema
-from sfumato.tables import ResultTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Role, Schema
 
 _LOG = logging.getLogger(__name__)
 

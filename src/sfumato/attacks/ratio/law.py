@@ -1,0 +1,301 @@
+"""The ratio of two noisy counts: its exact law, and how often it comes close to the true ratio.
+
+Two counts are published with noise: ``X = group + noise`` and ``Y = part + noise``, the part lying in
+the group. Each is private, and yet Y / X gives the share of the part away when the noise is small
+beside the group. The ratio has no mean and no variance (X can be near zero), so everything here is
+about probabilities and quantiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
+from sfumato.errors import ParameterError
+
+Floats = npt.NDArray[np.float64]
+
+LARGEST_BLOCK = 2**16
+"""Terms that a summation holds at once, unless one pair has more: half a megabyte, which stays in a cache."""
+
+LATTICE_SLACK = 1e-9
+"""Share of its size by which an end of the tolerance is widened, for whole numbers that rounding put outside."""
+
+QUADRATURE_NODES = 200
+"""Gauss-Legendre nodes on each side of zero; the integrand is smooth on the scale of the noise."""
+
+LARGEST_SUMMED_SCALE = 2_000
+"""Scale up to which discrete laws are summed. Beyond it the continuous law is used: what the lattice changes is, at each
+end of the tolerance, half the probability of hitting it exactly, which is below that of any one integer. Together this
+is less than 1 / (2 scale)."""
+
+RULE_OF_THUMB = 1 / 20
+"""Scale over group size up to which the ratio is called accurate (Han 2016, after corollary 2)."""
+
+AnyNoise = Laplace | DiscreteLaplace | DiscreteGaussian
+
+
+def ratio_cdf(ratio: npt.ArrayLike, part: npt.ArrayLike, group: npt.ArrayLike, scale: float) -> Floats:
+    """Probability that Y / X is at most a ratio, under Laplace noise; exact, and stable everywhere.
+
+    Parameters
+    ----------
+    ratio, part, group
+        z, theta and phi, broadcast against each other; ``0 < part <= group``.
+    scale
+        The b of the noise on both counts.
+
+    Notes
+    -----
+    Han (2016), lemma 2, holds off 0, 1 and -1. Here its terms are grouped so that what vanishes there
+    vanishes explicitly. With ``E = exp(-group/b)``, ``S = exp(-(part+group)/b)`` and
+    ``B(z, d) = (z^2 exp(-d/z) - exp(-d)) / (2 (1 - z^2))`` for ``d = |z group - part| / b``:
+
+    - above part/group: ``1 + B - S / (2 (1+z)) + E/2``;
+    - from 0 to part/group: ``-B - S / (2 (1+z)) + E/2``;
+    - below 0, with ``y = -z`` and ``k = 1 - y``:
+      ``E/2 + S (y^2 expm1(-k part/(b y)) / k + expm1(k group/b) / k - y) / (2 (1+y))``.
+
+    Examples
+    --------
+    >>> ratio_cdf([-1.0, 0.0, 1.0], 50, 100, 250.0).round(8).tolist()
+    [0.2253977, 0.47011958, 0.7476552]
+    """
+    z, theta, phi = np.broadcast_arrays(
+        np.asarray(ratio, np.float64), *(np.asarray(each, np.float64) for each in (part, group))
+    )
+    _require_counts(theta, phi)
+    theta, phi = theta / scale, phi / scale
+    rest = 0.5 * np.exp(-phi) - np.exp(-theta - phi) / (2 * (1 + np.abs(z)))
+    distance = z * phi - theta
+    positive = _bracket(np.abs(z), np.abs(distance))
+    at_or_above = np.where(distance > 0, 1 + positive, -positive) + rest
+    return np.asarray(
+        np.where(z < 0, 0.5 * np.exp(-phi) + _below_zero(np.maximum(-z, 0), theta, phi), at_or_above)
+    )
+
+
+def ratio_quantiles(levels: npt.ArrayLike, part: float, group: float, scale: float) -> Floats:
+    """Values that the noisy ratio stays below with the given probabilities, by bisection.
+
+    Examples
+    --------
+    >>> ratio_quantiles([0.05, 0.5, 0.95], 420, 501, 20.0).round(3).tolist()
+    [0.724, 0.838, 0.967]
+    """
+    wanted = np.asarray(levels, np.float64)
+    # Tails of a ratio fall like 1/z, so that the search runs over a compressed line.
+    low, high = np.full(wanted.shape, -1 + 1e-12), np.full(wanted.shape, 1 - 1e-12)
+    for _ in range(80):
+        middle = (low + high) / 2
+        is_below = ratio_cdf(middle / (1 - np.abs(middle)), part, group, scale) < wanted
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return np.asarray(high / (1 - np.abs(high)))
+
+
+def approximate_moments(part: float, group: float, variance: float) -> tuple[float, float]:
+    """Mean and variance of Y / X by a Taylor series to second order (Han 2016, lemma 1).
+
+    The true moments do not exist, since X can come near zero. The series is a fair description of the
+    bulk of the ratio where the noise is below a twentieth of the group, and of nothing elsewhere.
+
+    Parameters
+    ----------
+    part, group
+        theta and phi.
+    variance
+        Of the noise on both counts.
+
+    Examples
+    --------
+    >>> mean, spread = approximate_moments(420, 501, 2 * 20**2)
+    >>> round(mean, 5), round(spread, 5)
+    (0.841, 0.00543)
+    """
+    share, relative = part / group, variance / group**2
+    # c (1 + V / phi^2) and (V / phi^2) (1 + c^2).
+    return share * (1 + relative), relative * (1 + share**2)
+
+
+def closeness_probability(
+    part: npt.ArrayLike, group: npt.ArrayLike, noise: AnyNoise, *, tolerance: float
+) -> Floats:
+    """Probability that Y / X lies within a relative tolerance of part / group (CP, with tau).
+
+    Closed form for the Laplace law, exact summation for the discrete Laplace and discrete Gaussian
+    laws that are really published, up to ``LARGEST_SUMMED_SCALE``. A ratio with X = 0 is no ratio and
+    not close.
+
+    Parameters
+    ----------
+    part, group
+        True counts theta and phi, broadcast against each other; ``0 < part <= group``.
+    noise
+        The law of the noise on both counts.
+    tolerance
+        The tau, between 0 and 1.
+
+    References
+    ----------
+    Han (2016), corollary 3.
+
+    Examples
+    --------
+    >>> round(float(closeness_probability(700, 1000, Laplace(scale=50.0), tolerance=0.2)), 6)
+    0.896715
+    """
+    if not 0 < tolerance < 1:
+        raise ParameterError(
+            f"the tolerance must lie strictly between 0 and 1, got {tolerance}. Try 0.2.",
+            parameter="tolerance",
+        )
+    theta, phi = _counts(part, group)
+    if not isinstance(noise, Laplace) and noise.scale <= LARGEST_SUMMED_SCALE:
+        return _for_different_pairs(theta, phi, lambda t, p: _summed_closeness(t, p, noise, tolerance))
+    if isinstance(noise, DiscreteGaussian):
+        return gaussian_closeness(theta, phi, noise.scale, noise.scale, tolerance=tolerance)
+    return _laplace_closeness(theta / noise.scale, phi / noise.scale, tolerance)
+
+
+def gaussian_closeness(
+    part: npt.ArrayLike,
+    group: npt.ArrayLike,
+    part_deviation: float,
+    group_deviation: float,
+    *,
+    tolerance: float,
+    covariance: float = 0.0,
+) -> Floats:
+    """The same probability under continuous Gaussian noise, by Gauss-Legendre quadrature.
+
+    The two counts may have different standard deviations and share noise: a group that is not published
+    by itself is a sum of cells, noisier than its parts, and one of the cells is the part.
+
+    Examples
+    --------
+    >>> close = gaussian_closeness(420, 501, 28.0, 28.0, tolerance=0.2)
+    >>> summed = closeness_probability(420, 501, DiscreteGaussian(scale=28.0), tolerance=0.2)
+    >>> abs(float(close - summed)) < 1e-3
+    True
+    """
+    from scipy.special import ndtr
+
+    theta, phi = _counts(part, group)
+    nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
+    # Everything in units of the noise of the group.
+    theta, phi = theta[..., None] / group_deviation, phi[..., None] / group_deviation
+    # Given X the part is normal about theta + shared (X - phi), with what the covariance leaves.
+    shared = covariance / group_deviation**2
+    relative = group_deviation / max(part_deviation**2 - covariance * shared, 1e-24) ** 0.5
+    total = np.zeros(theta.shape[:-1])
+    # Nine standard deviations leave less than 1e-18 outside; the integrand has a kink at X = 0.
+    reach = 9.0
+    for low, high in (
+        (phi - reach, np.minimum(phi + reach, 0.0)),
+        (np.maximum(phi - reach, 0.0), phi + reach),
+    ):
+        length = np.clip(high - low, 0, None) / 2
+        x = (low + high) / 2 + length * nodes
+        center = theta + shared * (x - phi)
+        ends = [relative * ((1 + sign * tolerance) * theta / phi * x - center) for sign in (-1, 1)]
+        inside = np.abs(ndtr(ends[1]) - ndtr(ends[0]))
+        density = np.exp(-0.5 * (x - phi) ** 2) / np.sqrt(2 * np.pi)
+        total += np.sum(length * weights * inside * density, axis=-1)
+    return total
+
+
+def _counts(part: npt.ArrayLike, group: npt.ArrayLike) -> tuple[Floats, Floats]:
+    theta, phi = np.broadcast_arrays(np.asarray(part, np.float64), np.asarray(group, np.float64))
+    _require_counts(theta, phi)
+    return theta, phi
+
+
+def _require_counts(theta: Floats, phi: Floats) -> None:
+    wrong = int(np.count_nonzero(~((theta > 0) & (phi > 0) & (theta <= phi))))
+    if wrong:
+        raise ParameterError(
+            f"{wrong} of {theta.size} pairs of counts have no ratio to learn: a part must hold more than 0 rows "
+            "and no more than its group. Leave out empty groups and parts that nobody is in.",
+            parameter="part",
+        )
+
+
+def _bracket(z: Floats, d: Floats) -> Floats:
+    """B(z, d) for z >= 0, where the two exponentials cancel at z = 1."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        near = z - 1
+        # z^2 exp(-d/z) = exp(-d) exp(2 ln z + d (z-1)/z): their difference is an expm1.
+        exponent = 2 * np.log(z) + d * near / z
+        cancelling = -np.exp(-d) * np.expm1(exponent) / near
+        at_one = -np.exp(-d) * (2 + d)
+        apart = (z**2 * np.exp(-d / z) - np.exp(-d)) / (1 - z)
+    # At z = 0 the first exponential is zero, whatever its quotient says.
+    apart = np.where(z == 0, -np.exp(-d), apart)
+    difference = np.where(near == 0, at_one, np.where(np.abs(exponent) < 1, cancelling, apart))
+    return np.asarray(difference / (2 * (1 + z)))
+
+
+def _below_zero(y: Floats, theta: Floats, phi: Floats) -> Floats:
+    """The part of the distribution function below zero that has a removable point at y = 1."""
+    weight = theta + phi
+    k = 1 - y
+
+    def quotient(exponent: Floats, limit: Floats) -> Floats:
+        """``S expm1(exponent) / k`` without overflow; the limit of the quotient where k = 0."""
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            small = np.exp(-weight) * np.expm1(exponent) / k
+            large = (np.exp(exponent - weight) - np.exp(-weight)) / k
+        chosen = np.where(np.abs(exponent) < 1, small, large)
+        return np.asarray(np.where(k == 0, np.exp(-weight) * limit, chosen))
+
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        first = y**2 * quotient(-theta * k / y, -theta)
+    # At y = 0 the square is zero and the quotient finite.
+    first = np.where(y == 0, 0.0, first)
+    whole = first + quotient(phi * k, phi) - y * np.exp(-weight)
+    return np.asarray(whole / (2 * (1 + y)))
+
+
+def _laplace_closeness(theta: Floats, phi: Floats, tolerance: float) -> Floats:
+    """F((1+tau) c) - F((1-tau) c), with what both ends share left out of the difference."""
+    share = theta / phi
+    # At both ends |z phi - theta| = tau theta, exactly.
+    distance = tolerance * theta
+    upper, lower = (1 + tolerance) * share, (1 - tolerance) * share
+    weight = np.exp(-theta - phi)
+    shift = weight * (upper - lower) / (2 * (1 + upper) * (1 + lower))
+    return np.asarray(1 + _bracket(upper, distance) + _bracket(lower, distance) + shift)
+
+
+def _for_different_pairs(theta: Floats, phi: Floats, compute: Callable[[Floats, Floats], Floats]) -> Floats:
+    """Values of a function of two counts, computed once for each different pair."""
+    pairs = np.stack([theta.ravel(), phi.ravel()], axis=1)
+    different, place = np.unique(pairs, axis=0, return_inverse=True)
+    return compute(different[:, 0], different[:, 1])[place.ravel()].reshape(theta.shape)
+
+
+def _summed_closeness(
+    theta: Floats, phi: Floats, noise: DiscreteLaplace | DiscreteGaussian, tolerance: float
+) -> Floats:
+    """Sum over every possible X of its probability times that of the Ys which are close; pairs in blocks."""
+    # 32 scales of a Laplace law, or 8 of a Gaussian one, leave less than 1e-13 on each side.
+    reach = int(np.ceil((32 if isinstance(noise, DiscreteLaplace) else 8) * noise.scale)) + 1
+    steps = np.arange(-reach, reach + 1)
+    weights = noise.probability(steps)
+    total = np.empty(theta.size)
+    at_once = max(LARGEST_BLOCK // steps.size, 1)
+    for start in range(0, theta.size, at_once):
+        block = slice(start, start + at_once)
+        part, group = theta[block, None], phi[block, None]
+        x = steps + group
+        ends = [(1 + sign * tolerance) * part * x / group for sign in (-1, 1)]
+        # Ends that are whole numbers count as inside, also where rounding put them just outside.
+        slack = LATTICE_SLACK * np.maximum(1, np.abs(ends[1]))
+        first = np.ceil(np.minimum(*ends) - slack)
+        last = np.floor(np.maximum(*ends) + slack)
+        inside = noise.cumulative(last - part) - noise.cumulative(first - 1 - part)
+        total[block] = np.sum(np.where(x == 0, 0.0, inside * weights), axis=1)
+    return total

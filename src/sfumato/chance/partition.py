@@ -1,0 +1,376 @@
+"""Rows into small groups whose members all hold different values of one attribute.
+
+Anatomy publishes such groups, decoy methods draw from them. Which rows meet is decided by the values
+of that one attribute and by secret bits alone: no other column, and not the order of the file, has a
+part in it. Within a value, every assignment of its rows to the places the value got is equally likely.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.chance.randomness import NoiseStream
+from sfumato.errors import ParameterError
+
+Partition = Literal["mixed", "largest-first"]
+"""``mixed``: close to a uniformly random valid partition, in time linear in the rows for a fixed number of
+values. ``largest-first``: the groups of Xiao and Tao (2006), ties broken at random; a step for each group."""
+
+SWAP_ROUNDS = 30
+"""Swap rounds that a mixed partition of few groups gets."""
+
+SWAP_ROUNDS_FROM_LARGEST_FIRST = 100
+"""Swap rounds when groups had to be made largest first, which is far from random."""
+
+MOST_GROUPS_TO_SWAP = 50_000
+"""Groups beyond which a mixed partition is as drawn: the moves that its totals needed then touch less than
+one place in a hundred."""
+
+ROUNDS_OF_FIT = 500
+"""Rounds after which the fit of inclusion odds stops; a few dozen reach machine precision."""
+
+Integers = npt.NDArray[np.int64]
+Groups = npt.NDArray[Any]
+"""Numbers of groups; the smaller integer type where there are many."""
+Floats = npt.NDArray[np.float64]
+
+
+def largest_group_size(counts: npt.ArrayLike) -> int:
+    """The largest group size for which groups of different values exist: all rows over the largest count.
+
+    Examples
+    --------
+    >>> largest_group_size([3, 3, 2, 1])
+    3
+    """
+    numbers = np.asarray(counts)
+    return int(numbers.sum() // max(int(numbers.max(initial=0)), 1))
+
+
+def group_sizes(number_of_rows: int, group_size: int) -> Integers:
+    """Size of every group: ``group_size``, or one more where it does not divide the rows.
+
+    Fewer rows than ``group_size`` squared may need groups that are larger still; they stay as equal as
+    they can be.
+
+    Examples
+    --------
+    >>> group_sizes(11, 3).tolist()
+    [4, 4, 3]
+    """
+    number_of_groups = number_of_rows // group_size
+    base, larger = divmod(number_of_rows, number_of_groups)
+    return np.repeat(np.array([base + 1, base]), [larger, number_of_groups - larger])
+
+
+def partition_rows(
+    codes: npt.NDArray[Any],
+    number_of_values: int,
+    group_size: int,
+    stream: NoiseStream,
+    *,
+    kind: Partition = "mixed",
+) -> npt.NDArray[np.int32]:
+    """Give every row a group, so that the rows of a group hold different values.
+
+    Parameters
+    ----------
+    codes
+        Value of each row, ``(rows,)``, whole numbers below ``number_of_values``.
+    number_of_values
+        Values that the attribute can take.
+    group_size
+        Members of a group; some groups get one more where it does not divide the rows.
+    stream
+        Where the bits come from; it is used up as needed.
+    kind
+        How groups are made.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(rows,)``: the group of each row, numbered from 0 in an order that says nothing.
+
+    Raises
+    ------
+    ParameterError
+        When a value is too frequent: it would meet itself in some group. The value is not named.
+
+    Examples
+    --------
+    >>> from sfumato.chance.randomness import NoiseSource
+    >>> groups = partition_rows(np.array([0, 0, 1, 1, 2, 2]), 3, 3, NoiseSource.seeded(1).stream(0))
+    >>> np.bincount(groups).tolist()
+    [3, 3]
+    """
+    counts = np.bincount(codes, minlength=number_of_values)
+    largest = largest_group_size(counts)
+    if group_size < 1 or largest < group_size:
+        raise ParameterError(
+            f"groups of {group_size} different values do not exist: some value is held by more than one row "
+            f"in {group_size}. The largest group size that works is {largest}. Lower the group size.",
+            parameter="group_size",
+        )
+    sizes = group_sizes(len(codes), group_size)
+    if kind == "largest-first":
+        return _assign_rows(codes, _largest_first(counts, group_size, stream), len(sizes), stream)
+    members = _draw_members(counts, sizes, stream)
+    if members is None:
+        members = _largest_first(counts, group_size, stream)
+        members = _swap(members, len(sizes), stream, SWAP_ROUNDS_FROM_LARGEST_FIRST)
+    elif len(sizes) <= MOST_GROUPS_TO_SWAP:
+        members = _swap(members, len(sizes), stream, SWAP_ROUNDS)
+    return _assign_rows(codes, members, len(sizes), stream)
+
+
+def _assign_rows(
+    codes: npt.NDArray[Any], members: list[Groups], number_of_groups: int, stream: NoiseStream
+) -> npt.NDArray[np.int32]:
+    """Deal the rows of each value, in random order, to the groups that hold the value."""
+    # Codes are small integers, so this is a counting sort.
+    by_value = np.argsort(codes, kind="stable")
+    labels = stream.permutation(number_of_groups).astype(np.int32)
+    groups = np.empty(len(codes), np.int32)
+    start = 0
+    for holding in members:
+        rows = by_value[start : start + len(holding)]
+        groups[rows] = labels[holding[stream.permutation(len(holding))]]
+        start += len(holding)
+    return groups
+
+
+def _largest_first(counts: Integers, group_size: int, stream: NoiseStream) -> list[Groups]:
+    """For each value, the groups that hold it: always one row of each of the most frequent values left.
+
+    References
+    ----------
+    Xiao and Tao (2006), figure 2. A fresh random number breaks ties, because ties broken by the order of
+    the values leave the matrix of groups and values without full rank.
+    """
+    ties = iter(stream.words(int(counts.sum()) + len(counts)).tolist())
+    waiting = [(-int(count), next(ties), value) for value, count in enumerate(counts) if count]
+    heapq.heapify(waiting)
+    members: list[list[int]] = [[] for _ in counts]
+    number = 0
+    while len(waiting) >= group_size:
+        chosen = [heapq.heappop(waiting) for _ in range(group_size)]
+        for count, _, value in chosen:
+            members[value].append(number)
+            if count < -1:
+                heapq.heappush(waiting, (count + 1, next(ties), value))
+        number += 1
+    groups = [np.array(each, np.int64) for each in members]
+    sizes = np.full(number, group_size)
+    for count, _, value in waiting:
+        for _ in range(-count):
+            # A left-over row joins a smallest group that lacks its value.
+            is_open = np.ones(number, np.bool_)
+            is_open[groups[value]] = False
+            lacking = np.flatnonzero(is_open)
+            smallest = lacking[sizes[lacking] == sizes[lacking].min()]
+            joined = smallest[int(stream.integers_below([len(smallest)])[0])]
+            groups[value] = np.append(groups[value], joined)
+            sizes[joined] += 1
+    _level(groups, sizes, stream)
+    return groups
+
+
+def _level(groups: list[Groups], sizes: Integers, stream: NoiseStream) -> None:
+    """Move values from the largest to the smallest groups until sizes differ by one at most.
+
+    Left-over rows of values that are in nearly every group may have had only one group to join. A larger
+    group always holds a value that a smaller one lacks.
+    """
+    while sizes.max() - sizes.min() > 1:
+        source, target = int(sizes.argmax()), int(sizes.argmin())
+        movable = [
+            value for value, holding in enumerate(groups) if source in holding and target not in holding
+        ]
+        value = movable[int(stream.integers_below([len(movable)])[0])]
+        groups[value][groups[value] == source] = target
+        sizes[source] -= 1
+        sizes[target] += 1
+
+
+def inclusion_odds(shares: npt.ArrayLike, sizes: npt.ArrayLike) -> Floats:
+    """Odds of the conditional Poisson design in which each value is in its share of the groups.
+
+    A uniformly random valid partition is a uniformly random 0/1 matrix with given row and column sums.
+    Its rows behave as draws of the maximum-entropy design of fixed size: independent coins with these
+    odds, conditioned on the number of heads.
+
+    Parameters
+    ----------
+    shares
+        For each value, the share of groups that hold it, ``(values,)``, above 0 and below 1.
+    sizes
+        Size of every group, ``(groups,)``; only how often each occurs matters.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(values,)``, scaled so that the coins' probabilities add up to the mean size.
+
+    Notes
+    -----
+    Fixed point: multiply the odds by odds(wanted share) / odds(share they give), as in Chen, Dempster and
+    Liu (1994).
+
+    Examples
+    --------
+    >>> inclusion_odds([0.5, 0.5, 0.5, 0.5], [2]).round(12).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    wanted = np.asarray(shares, np.float64)
+    different, times = np.unique(np.asarray(sizes), return_counts=True)
+    weights = times / times.sum()
+    mean_size = float(different @ weights)
+    odds = wanted / (1 - wanted)
+    for _ in range(ROUNDS_OF_FIT):
+        coins = odds / (1 + odds)
+        given = weights @ np.stack([_inclusion(coins, int(size)) for size in different])
+        step = wanted / (1 - wanted) * (1 - given) / given
+        # Multiplying all odds by one number changes no draw; it keeps the coins near their mean size.
+        odds *= step * (mean_size / coins.sum())
+        if np.abs(np.log(step)).max() < 1e-12:
+            break
+    return odds
+
+
+def _inclusion(coins: Floats, size: int) -> Floats:
+    """Probability that each coin shows heads, given that ``size`` of them do, ``(values,)``."""
+    before = _numbers_of_heads(coins, size)
+    after = _numbers_of_heads(coins[::-1], size)[::-1]
+    # Heads of a coin and size - 1 heads among those before and after it.
+    joint = np.einsum("vr,vr->v", before[:-1, :size], after[1:, size - 1 :: -1])
+    return np.asarray(coins * joint / before[-1, size])
+
+
+def _numbers_of_heads(coins: Floats, size: int) -> Floats:
+    """``[v, r]``: probability of r heads among the first v coins, ``(values + 1, size + 1)``."""
+    table = np.zeros((len(coins) + 1, size + 1))
+    table[0, 0] = 1
+    for place, coin in enumerate(coins):
+        table[place + 1] = table[place] * (1 - coin)
+        table[place + 1, 1:] += table[place, :-1] * coin
+    return table
+
+
+def _draw_members(counts: Integers, sizes: Integers, stream: NoiseStream) -> list[Groups] | None:
+    """Groups drawn from the conditional Poisson design, then moved to the exact counts; None when stuck.
+
+    The drawn totals miss the counts by about a square root, so that the share of places that must be moved
+    goes to zero as groups become many.
+    """
+    number_of_groups = len(sizes)
+    members: list[Groups] = [np.empty(0, np.int32) for _ in counts]
+    everywhere = np.flatnonzero(counts == number_of_groups)
+    for value in everywhere:
+        members[value] = np.arange(number_of_groups, dtype=np.int32)
+    free = np.flatnonzero((counts > 0) & (counts < number_of_groups))
+    open_places = sizes - len(everywhere)
+    if len(free) == 0:
+        return members
+    coins = inclusion_odds(counts[free] / number_of_groups, open_places)
+    coins /= 1 + coins
+    drawn = _draw_design(coins, open_places, stream)
+    for value, groups in zip(free, drawn, strict=True):
+        members[value] = groups
+    return members if _repair(members, counts, number_of_groups, stream) else None
+
+
+def _draw_design(coins: Floats, sizes: Integers, stream: NoiseStream) -> list[Groups]:
+    """Coin after coin for all groups at once, each given how many heads a group still needs."""
+    largest = int(sizes.max())
+    later = _numbers_of_heads(coins[::-1], largest)[::-1]
+    needed = sizes.astype(np.int16)
+    drawn = []
+    for place, coin in enumerate(coins):
+        # P(heads now | r of the coins from here on are heads) = coin * P(r - 1 later) / P(r from here on).
+        ways = later[place]
+        chance = np.zeros(largest + 1)
+        np.divide(coin * later[place + 1, :-1], ways[1:], out=chance[1:], where=ways[1:] > 0)
+        uniform = (stream.words(len(sizes)) >> np.uint64(11)) * 2.0**-53
+        is_in = uniform < chance[needed]
+        needed -= is_in
+        drawn.append(np.flatnonzero(is_in).astype(np.int32))
+    return drawn
+
+
+def _repair(members: list[Groups], counts: Integers, number_of_groups: int, stream: NoiseStream) -> bool:
+    """Hand places from values with too many to values with too few, in random groups; whether all were."""
+    surplus = np.array([len(each) for each in members]) - counts
+    order = stream.permutation(len(counts))
+    # Each move settles a value for good, unless no group can take part; a dead end needs a detour.
+    for _ in range(8 * len(counts)):
+        giving = order[surplus[order] > 0]
+        taking = order[surplus[order] < 0]
+        if len(giving) == 0:
+            return True
+        giver, taker = int(giving[0]), int(taking[0])
+        wanted = int(min(surplus[giver], -surplus[taker]))
+        moved = _move(members, giver, taker, wanted, number_of_groups, stream)
+        if moved < wanted:
+            # Through a third value: it gives the place up here and gets one elsewhere later.
+            others = [value for value in order if value not in (giver, taker) and len(members[value])]
+            for other in others:
+                gained = _move(members, int(other), taker, wanted - moved, number_of_groups, stream)
+                surplus[other] -= gained
+                surplus[taker] += gained
+                if gained:
+                    break
+        surplus[giver] -= moved
+        surplus[taker] += moved
+        order = stream.permutation(len(counts))
+    return False
+
+
+def _move(
+    members: list[Groups], giver: int, taker: int, wanted: int, number_of_groups: int, stream: NoiseStream
+) -> int:
+    """Put one value in the place of another in random groups that hold the one and lack the other."""
+    holds_taker = np.zeros(number_of_groups, np.bool_)
+    holds_taker[members[taker]] = True
+    possible = np.flatnonzero(~holds_taker[members[giver]])
+    chosen = possible[stream.permutation(len(possible))[:wanted]]
+    members[taker] = np.append(members[taker], members[giver][chosen])
+    members[giver] = np.delete(members[giver], chosen)
+    return len(chosen)
+
+
+def _swap(members: list[Groups], number_of_groups: int, stream: NoiseStream, rounds: int) -> list[Groups]:
+    """Exchange random places between random pairs of groups, where both keep different values.
+
+    The moves are symmetric and connect all valid partitions, so the uniform law is the one they keep.
+    """
+    if number_of_groups < 2:
+        return members
+    values = np.repeat(np.arange(len(members)), [len(each) for each in members])
+    groups = np.concatenate(members)
+    sizes = np.bincount(groups, minlength=number_of_groups)
+    by_group = np.argsort(groups, kind="stable")
+    # A place that a smaller group does not have holds a number that is no value.
+    places = np.full((number_of_groups, int(sizes.max())), -1, np.int64)
+    places[np.arange(places.shape[1]) < sizes[:, np.newaxis]] = values[by_group]
+    half = number_of_groups // 2
+    for _ in range(rounds):
+        pairs = stream.permutation(number_of_groups)
+        first, second = pairs[:half], pairs[half : 2 * half]
+        first_place = stream.integers_below(sizes[first])
+        second_place = stream.integers_below(sizes[second])
+        leaves, enters = places[first, first_place], places[second, second_place]
+        is_allowed = ~(
+            (places[first] == enters[:, np.newaxis]).any(axis=1)
+            | (places[second] == leaves[:, np.newaxis]).any(axis=1)
+        )
+        places[first[is_allowed], first_place[is_allowed]] = enters[is_allowed]
+        places[second[is_allowed], second_place[is_allowed]] = leaves[is_allowed]
+    found_groups, found_places = np.nonzero(places >= 0)
+    found = places[found_groups, found_places]
+    order = np.argsort(found, kind="stable")
+    ends = np.cumsum(np.bincount(found, minlength=len(members)))
+    return np.split(found_groups[order], ends[:-1])

@@ -1,0 +1,1 @@
+"""What a custodian does with private rows: inspect, infer a schema, plan, choose, publish, audit."""

@@ -1,0 +1,281 @@
+"""Calibration: whether things said to be 80 % likely happen 80 % of the time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ParameterError
+from sfumato.values.result_tables import ResultTable
+
+Floats = npt.NDArray[np.float64]
+Bins = Literal["equal-width", "equal-count"]
+"""Bins of the same width on the scale of probability, or with the same number of events in each."""
+
+Representative = Literal["mean", "midpoint"]
+"""What stands for a bin's probabilities: their mean, or the middle of the bin."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reliability:
+    """Stated probabilities beside observed frequencies, bin by bin; empty bins are left out.
+
+    Parameters
+    ----------
+    low, high
+        Ends of each bin, ``(bins,)``.
+    numbers
+        Events in each bin.
+    stated
+        Mean stated probability of each bin.
+    observed
+        Share of the bin's events that happened.
+    """
+
+    low: Floats
+    high: Floats
+    numbers: npt.NDArray[np.int64]
+    stated: Floats
+    observed: Floats
+
+    def to_table(self) -> ResultTable:
+        """The bins as a table; computed from the truth, so private."""
+        return ResultTable(
+            "Stated probability beside observed frequency",
+            ("from", "to", "events", "stated", "observed"),
+            tuple(
+                (float(low), float(high), int(number), float(stated), float(observed))
+                for low, high, number, stated, observed in zip(
+                    self.low, self.high, self.numbers, self.stated, self.observed, strict=True
+                )
+            ),
+            is_private=True,
+        )
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite reliability diagram as plain data: points against the diagonal, sized by events."""
+        points = [
+            {"stated": float(stated), "observed": float(observed), "events": int(number)}
+            for stated, observed, number in zip(self.stated, self.observed, self.numbers, strict=True)
+        ]
+        scale = {"domain": [0, 1]}
+        x = {"field": "stated", "type": "quantitative", "title": "stated probability", "scale": scale}
+        y = {"field": "observed", "type": "quantitative", "title": "observed frequency", "scale": scale}
+        return {
+            "layer": [
+                {
+                    "data": {"values": [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]},
+                    "mark": {"type": "line", "strokeDash": [4, 4], "color": "gray"},
+                    "encoding": {"x": x, "y": y},
+                },
+                {
+                    "data": {"values": points},
+                    "mark": {"type": "line", "point": False},
+                    "encoding": {"x": x, "y": y},
+                },
+                {
+                    "data": {"values": points},
+                    "mark": {"type": "point", "filled": True},
+                    "encoding": {
+                        "x": x,
+                        "y": y,
+                        "size": {"field": "events", "type": "quantitative", "title": "events"},
+                    },
+                },
+            ]
+        }
+
+
+@dataclass(frozen=True)
+class BrierParts:
+    """The Brier score and its parts.
+
+    Parameters
+    ----------
+    brier
+        Mean squared distance of stated probability and outcome, as stated.
+    quantised
+        The same with each probability replaced by its bin's representative: calibration plus refinement.
+    calibration
+        Mean squared distance of representative and observed frequency; 0 is perfect.
+    refinement
+        Mean of ``r (1 - r)`` over the observed frequencies: what no calibration can mend.
+    """
+
+    brier: float
+    quantised: float
+    calibration: float
+    refinement: float
+
+
+def reliability(
+    probabilities: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    *,
+    number_of_bins: int = 10,
+    bins: Bins = "equal-width",
+) -> Reliability:
+    """Observed frequency of events, by their stated probability.
+
+    Parameters
+    ----------
+    probabilities
+        Stated probability of each event, from 0 to 1.
+    outcomes
+        Whether each happened.
+    number_of_bins
+        Bins at most; equal-count bins that share an edge are joined.
+    bins
+        How bins are cut.
+
+    Examples
+    --------
+    >>> found = reliability([0.9, 0.9, 0.6, 0.6, 0.2], [1, 0, 1, 1, 0])
+    >>> found.observed.tolist(), found.numbers.tolist()
+    ([0.0, 1.0, 0.5], [1, 2, 2])
+    """
+    stated, happened = _checked(probabilities, outcomes)
+    edges = _edges(stated, number_of_bins, bins)
+    place = _places(stated, edges)
+    numbers = np.bincount(place, minlength=len(edges) - 1)
+    kept = numbers > 0
+    sums = [np.bincount(place, weights, minlength=len(edges) - 1)[kept] for weights in (stated, happened)]
+    return Reliability(
+        edges[:-1][kept], edges[1:][kept], numbers[kept], sums[0] / numbers[kept], sums[1] / numbers[kept]
+    )
+
+
+def brier_parts(
+    probabilities: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    *,
+    number_of_bins: int = 10,
+    bins: Bins = "equal-width",
+    representative: Representative = "mean",
+) -> BrierParts:
+    """The Brier score, and calibration and refinement over bins.
+
+    The two parts add up to the score of the *quantised* probabilities exactly, and to the score as stated
+    only where all probabilities of a bin are equal to its representative.
+
+    References
+    ----------
+    Mothali (2011), section 5.1; Murphy (1973) for the decomposition.
+
+    Examples
+    --------
+    >>> parts = brier_parts([0.9, 0.9, 0.6, 0.6, 0.2], [1, 0, 1, 1, 0])
+    >>> round(parts.brier, 12), round(parts.calibration, 12), round(parts.refinement, 12)
+    (0.236, 0.136, 0.1)
+    """
+    stated, happened = _checked(probabilities, outcomes)
+    found = reliability(stated, happened, number_of_bins=number_of_bins, bins=bins)
+    stand_in = found.stated if representative == "mean" else (found.low + found.high) / 2
+    weights = found.numbers / found.numbers.sum()
+    calibration = float(weights @ (found.observed - stand_in) ** 2)
+    refinement = float(weights @ (found.observed * (1 - found.observed)))
+    brier = float(np.mean((happened - stated) ** 2))
+    return BrierParts(brier, calibration + refinement, calibration, refinement)
+
+
+def row_average_marginals(likelihoods: Floats) -> Floats:
+    """The thesis's calibration without ground truth: beliefs that average over people, not multiply.
+
+    A permutation's probability is the average over people of their own normalised probability of the value
+    it gives them. That is gentler than the product. No belief can exceed 2/g, so that a threshold such as
+    0.95 is never reached in buckets of three and more.
+
+    Parameters
+    ----------
+    likelihoods
+        ``(size, size, buckets)``: person, value, bucket; rows may be scaled freely.
+
+    Returns
+    -------
+    numpy.ndarray
+        Probability that each person holds each value, in the same shape.
+
+    Notes
+    -----
+    With r the likelihoods normalised by person, summing ``(1/g!) sum_m r[m, pi(m)]`` over the permutations
+    that give person m value i leaves ``(1/g) (r[m, i] + 1 - mean over the others of r[., i])``.
+
+    References
+    ----------
+    Mothali (2011), equation 5.3, with the denominator over the bucket's values for one person; as printed
+    every permutation would have the same probability.
+
+    Examples
+    --------
+    >>> matrix = np.array([[0.6, 0.2], [0.3, 0.4]])[:, :, np.newaxis]
+    >>> row_average_marginals(matrix)[0, 0].round(6).tolist()
+    [0.660714]
+    """
+    shares = likelihoods / likelihoods.sum(axis=1, keepdims=True)
+    size = len(shares)
+    if size == 1:
+        return np.asarray(shares)
+    others = (shares.sum(axis=0, keepdims=True) - shares) / (size - 1)
+    return np.asarray((shares + 1 - others) / size)
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicCalibration:
+    """A rising step-wise line from stated to calibrated probability, for those who have the truth.
+
+    Parameters
+    ----------
+    stated, calibrated
+        Corners of the line, each ``(corners,)``.
+    """
+
+    stated: Floats
+    calibrated: Floats
+
+    @classmethod
+    def fit(cls, probabilities: npt.ArrayLike, outcomes: npt.ArrayLike) -> IsotonicCalibration:
+        """Fit on events whose outcomes are known; judge it on others.
+
+        Examples
+        --------
+        >>> line = IsotonicCalibration.fit([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1])
+        >>> line.apply([0.15, 0.85]).tolist()
+        [0.0, 1.0]
+        """
+        from sklearn.isotonic import IsotonicRegression
+
+        stated, happened = _checked(probabilities, outcomes)
+        fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(stated, happened)
+        return cls(np.asarray(fitted.X_thresholds_, np.float64), np.asarray(fitted.y_thresholds_, np.float64))
+
+    def apply(self, probabilities: npt.ArrayLike) -> Floats:
+        """Calibrated probabilities, in the shape of the stated ones."""
+        return np.asarray(np.interp(np.asarray(probabilities, np.float64), self.stated, self.calibrated))
+
+
+def _checked(probabilities: npt.ArrayLike, outcomes: npt.ArrayLike) -> tuple[Floats, Floats]:
+    stated = np.asarray(probabilities, np.float64).ravel()
+    happened = np.asarray(outcomes, np.float64).ravel()
+    if stated.shape != happened.shape or stated.size == 0:
+        raise ParameterError(
+            f"{stated.size} probabilities and {happened.size} outcomes do not fit. Give one outcome for each event."
+        )
+    # A sum of marginals may exceed one by rounding.
+    if stated.min() < -1e-9 or stated.max() > 1 + 1e-9:
+        raise ParameterError("probabilities must lie between 0 and 1. Normalise them first.")
+    return np.clip(stated, 0, 1), happened
+
+
+def _edges(stated: Floats, number_of_bins: int, bins: Bins) -> Floats:
+    if bins == "equal-width":
+        return np.arange(number_of_bins + 1) / number_of_bins
+    edges = np.unique(np.quantile(stated, np.linspace(0, 1, number_of_bins + 1)))
+    return edges if len(edges) > 1 else np.array([edges[0], edges[0]])
+
+
+def _places(stated: Floats, edges: Floats) -> npt.NDArray[np.int64]:
+    """Bin of each event; a bin holds its lower end, the last one its upper end too."""
+    return np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, len(edges) - 2)

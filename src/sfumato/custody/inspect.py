@@ -1,0 +1,271 @@
+"""The risk before anything is done: how far the quasi-identifiers alone single people out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.data.private_table import PrivateTable
+from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.schema import Attribute, Role
+
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Quantiles of group sizes that an inspection shows."""
+
+SMALL_GROUPS = (2, 3, 5, 10, 20)
+"""Limits below which an inspection counts rows in small groups."""
+
+
+@dataclass(frozen=True)
+class GroupSizes:
+    """How many groups of rows there are of each size. Private; its ``repr`` shows nothing of it.
+
+    Parameters
+    ----------
+    groups_by_size
+        Size to number of groups.
+
+    Examples
+    --------
+    >>> sizes = GroupSizes({1: 3, 2: 1, 5: 2})
+    >>> sizes.number_of_groups, sizes.number_of_rows, sizes.rows_in_groups_below(3)
+    (6, 15, 5)
+    >>> sizes.quantile_of_groups(0.5), sizes.quantile_of_rows(0.5)
+    (1, 5)
+    """
+
+    groups_by_size: Mapping[int, int]
+
+    def __repr__(self) -> str:
+        return "GroupSizes(private)"
+
+    @property
+    def number_of_groups(self) -> int:
+        """Groups in all."""
+        return sum(self.groups_by_size.values())
+
+    @property
+    def number_of_rows(self) -> int:
+        """Rows in all groups together."""
+        return sum(size * groups for size, groups in self.groups_by_size.items())
+
+    @property
+    def smallest(self) -> int:
+        """Rows of the smallest group."""
+        return min(self.groups_by_size)
+
+    @property
+    def largest(self) -> int:
+        """Rows of the largest group."""
+        return max(self.groups_by_size)
+
+    def rows_in_groups_below(self, limit: int) -> int:
+        """Rows whose group has fewer rows than the limit."""
+        return sum(size * groups for size, groups in self.groups_by_size.items() if size < limit)
+
+    def quantile_of_groups(self, share: float) -> int:
+        """The smallest size such that at least this share of the groups are no larger."""
+        return _quantile(dict(self.groups_by_size), share)
+
+    def quantile_of_rows(self, share: float) -> int:
+        """The smallest size such that at least this share of the rows are in groups no larger."""
+        return _quantile({size: size * groups for size, groups in self.groups_by_size.items()}, share)
+
+
+def _quantile(weight_of: dict[int, int], share: float) -> int:
+    sizes = sorted(weight_of)
+    reached = np.cumsum([weight_of[size] for size in sizes])
+    return sizes[int(np.searchsorted(reached, share * reached[-1]))]
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """What private rows give away as they stand. All of it is private.
+
+    Parameters
+    ----------
+    number_of_rows
+        Of the table.
+    quasi_identifiers
+        The attributes that the groups are about.
+    group_sizes
+        Groups of rows equal on all quasi-identifiers; None when there are no quasi-identifiers.
+    tables
+        Columns, groups and sensitive attributes, for reading.
+
+    Examples
+    --------
+    >>> Inspection(3, ("age", "sex"), GroupSizes({1: 3}), ())
+    Inspection(age, sex; private)
+    """
+
+    number_of_rows: int
+    quasi_identifiers: tuple[str, ...]
+    group_sizes: GroupSizes | None
+    tables: tuple[ResultTable, ...]
+
+    def __repr__(self) -> str:
+        return f"Inspection({', '.join(self.quasi_identifiers) or 'no quasi-identifiers'}; private)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """All tables as text, and how to read them."""
+        reading = (
+            "A row that is alone in its group can be found by whoever knows the quasi-identifiers of that person."
+            if self.group_sizes is not None
+            else "The schema declares no quasi-identifier, so there are no groups to look at."
+        )
+        return "\n\n".join([*(each.to_text() for each in self.tables), reading])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``inspect --json`` prints it."""
+        sizes = self.group_sizes
+        groups = None if sizes is None else {name: value for name, _, value in _group_measures(sizes)}
+        return {
+            "private": True,
+            "number_of_rows": self.number_of_rows,
+            "quasi_identifiers": list(self.quasi_identifiers),
+            "groups": groups,
+            "tables": [each.to_dict() for each in self.tables],
+        }
+
+
+def inspect_table(table: PrivateTable) -> Inspection:
+    r"""Columns, group sizes and uniqueness of private rows, before anything is done to them.
+
+    Two passes over the rows, and one more for each sensitive attribute; groups are counted by the
+    engine, so the number of possible combinations does not matter.
+
+    Raises
+    ------
+    DataError
+        When the table is empty or does not fit its schema.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sfumato import Schema, read_table
+    >>> schema = Schema.from_toml('''
+    ... [attributes.sex]
+    ... role = "quasi-identifier"
+    ... categories = ["F", "M"]
+    ... [attributes.job]
+    ... role = "sensitive"
+    ... categories = ["a", "b"]
+    ... ''')
+    >>> found = inspect_table(read_table(pa.table({"sex": ["F", "F", "M"], "job": ["a", "b", "b"]}), schema))
+    >>> found.to_dict()["groups"]["unique_rows"]
+    1
+    """
+    rows = table.number_of_rows
+    names = tuple(each.name for each in table.schema.with_role(Role.QUASI_IDENTIFIER))
+    tables = [_columns_table(table)]
+    if not names:
+        return Inspection(rows, names, None, tuple(tables))
+    sizes = GroupSizes(table.group_sizes(names))
+    measures = tuple((title, value) for _, title, value in _group_measures(sizes))
+    tables += [
+        _private(f"Groups of rows equal on {', '.join(names)}", ("measure", "value"), measures),
+        _quantiles_table(sizes),
+        _small_groups_table(sizes),
+    ]
+    sensitive = table.schema.with_role(Role.SENSITIVE)
+    if sensitive:
+        tables.append(_homogeneity_table(table, names, sensitive))
+    return Inspection(rows, names, sizes, tuple(tables))
+
+
+def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> ResultTable:
+    return ResultTable(title, columns, rows, is_private=True)
+
+
+def _columns_table(table: PrivateTable) -> ResultTable:
+    attributes = table.schema.publishable.attributes
+    counts: dict[str, npt.NDArray[np.int64]] = {
+        each.name: np.zeros(each.size, dtype=np.int64) for each in attributes
+    }
+    for batch in table.scan():
+        for each in attributes:
+            counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
+    return _private(
+        "Columns",
+        ("column", "role", "categories", "present", "missing share", "largest share"),
+        tuple(_column_row(each, counts[each.name]) for each in attributes),
+    )
+
+
+def _column_row(attribute: Attribute, counts: npt.NDArray[np.int64]) -> tuple[Cell, ...]:
+    total = int(counts.sum())
+    missing = 0 if attribute.missing_code is None else int(counts[attribute.missing_code])
+    return (
+        attribute.name,
+        str(attribute.role),
+        attribute.size,
+        int(np.count_nonzero(counts)),
+        missing / total,
+        int(counts.max()) / total,
+    )
+
+
+def _group_measures(sizes: GroupSizes) -> tuple[tuple[str, str, Cell], ...]:
+    """Name for programs, words for people, value."""
+    unique = sizes.rows_in_groups_below(2)
+    return (
+        ("number", "groups", sizes.number_of_groups),
+        ("unique_rows", "rows unique on them", unique),
+        ("unique_share", "share of rows unique on them", unique / sizes.number_of_rows),
+        ("smallest", "rows in the smallest group", sizes.smallest),
+        ("largest", "rows in the largest group", sizes.largest),
+        # Whoever picks a row of the right group at random is right once per group.
+        (
+            "linked_share",
+            "share of rows linked rightly by one who knows them of everybody",
+            sizes.number_of_groups / sizes.number_of_rows,
+        ),
+    )
+
+
+def _quantiles_table(sizes: GroupSizes) -> ResultTable:
+    return _private(
+        "Group sizes: this share of groups (of rows) has at most so many rows in its group",
+        ("share", "of groups", "of rows"),
+        tuple(
+            (percent(share), sizes.quantile_of_groups(share), sizes.quantile_of_rows(share))
+            for share in QUANTILES
+        ),
+    )
+
+
+def _small_groups_table(sizes: GroupSizes) -> ResultTable:
+    return _private(
+        "Rows in small groups",
+        ("group smaller than", "rows", "share of rows"),
+        tuple(
+            (limit, below := sizes.rows_in_groups_below(limit), below / sizes.number_of_rows)
+            for limit in SMALL_GROUPS
+        ),
+    )
+
+
+def _homogeneity_table(
+    table: PrivateTable, names: tuple[str, ...], sensitive: tuple[Attribute, ...]
+) -> ResultTable:
+    return _private(
+        "Groups whose rows all have the same sensitive category: finding the group tells it",
+        ("attribute", "groups", "share of groups", "rows", "share of rows"),
+        tuple(_homogeneity_row(each.name, table.group_diversity(names, each.name)) for each in sensitive),
+    )
+
+
+def _homogeneity_row(name: str, diversity: Mapping[tuple[int, int], int]) -> tuple[Cell, ...]:
+    groups = sum(diversity.values())
+    rows = sum(size * number for (size, _), number in diversity.items())
+    alike_groups = sum(number for (_, different), number in diversity.items() if different == 1)
+    alike_rows = sum(size * number for (size, different), number in diversity.items() if different == 1)
+    return name, alike_groups, alike_groups / groups, alike_rows, alike_rows / rows

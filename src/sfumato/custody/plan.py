@@ -1,0 +1,111 @@
+"""A plan: promise and expected accuracy of a design, before publishing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.methods.base import Design
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to expect of a design.
+
+    Parameters
+    ----------
+    design
+        The method with its parameters.
+    number_of_rows
+        For which accuracy is stated.
+    guarantees
+        What the design promises for tables of this schema.
+    tables
+        Expected accuracy; those computed from private rows are marked.
+
+    Examples
+    --------
+    >>> from sfumato import RandomizedResponse
+    >>> Plan(RandomizedResponse(retention=0.5), 100, (), ()).to_dict()["design"]
+    {'method': 'randomized-response', 'retention': 0.5}
+    """
+
+    design: Design
+    number_of_rows: int
+    guarantees: tuple[Guarantee, ...]
+    tables: tuple[ResultTable, ...]
+
+    @property
+    def is_private(self) -> bool:
+        """Something in it was computed from private rows."""
+        return any(each.is_private for each in self.tables)
+
+    def __repr__(self) -> str:
+        method = self.design.to_dict()["method"]
+        return f"Plan({method}: {len(self.guarantees)} guarantees, {len(self.tables)} tables)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """The promise in words, the tables, and what remains possible."""
+        promise = "\n".join(["Promise", *(f"  {each.sentence}" for each in self.guarantees)])
+        weaknesses = "\n".join(["Not prevented", *(f"  {each}" for each in self.design.weaknesses)])
+        return "\n\n".join([promise, *(each.to_text() for each in self.tables), weaknesses])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``plan --json`` prints it."""
+        return {
+            "design": self.design.to_dict(),
+            "number_of_rows": self.number_of_rows,
+            "private": self.is_private,
+            "guarantees": [
+                {**each.model_dump(mode="json"), "description": each.describe()} for each in self.guarantees
+            ],
+            "tables": [each.to_dict() for each in self.tables],
+            "weaknesses": list(self.design.weaknesses),
+        }
+
+
+def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | None = None) -> Plan:
+    r"""The promise of a design and the accuracy to expect of its release.
+
+    Parameters
+    ----------
+    design
+        A method with its parameters.
+    schema
+        Of the table to be published.
+    rows
+        How many rows it will have.
+    table
+        The private rows themselves, for errors at the true counts; what is computed from them is
+        marked private.
+
+    Raises
+    ------
+    ParameterError
+        When the design does not fit the schema, or rows is not a positive whole number.
+
+    Examples
+    --------
+    >>> from sfumato import RandomizedResponse
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> expected = plan(RandomizedResponse(retention=0.5), schema, 10_000)
+    >>> expected
+    Plan(randomized-response: 2 guarantees, 2 tables)
+    >>> expected.is_private
+    False
+    """
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError(
+            f"rows must be a whole number of at least 1, got {rows!r}. Say how many rows will be published.",
+            parameter="rows",
+        )
+    guarantees = design.guarantees(schema)
+    return Plan(design, rows, guarantees, design.plan_tables(schema, rows, table))

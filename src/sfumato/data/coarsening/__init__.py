@@ -1,0 +1,1 @@
+"""Coarser values that may stand for categories: hierarchies, and how they are built."""

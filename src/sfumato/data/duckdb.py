@@ -1,0 +1,331 @@
+"""The embedded engine: DuckDB reads, we get category codes.
+
+Each column becomes an expression that gives the code of its category, or NULL where the value has
+none. DuckDB evaluates it in parallel while it reads; only small unsigned integers cross into Python.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sfumato.data.engine import Condition
+from sfumato.data.sources import DatabaseQuery, Source, quote_name, quote_text
+from sfumato.errors import DataError, SfumatoError, SourceError, nearest
+from sfumato.values.batches import CodedBatch, UnitRows
+from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.values.schema import MISSING_LABEL, Attribute
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+ROWS_PER_BATCH = 131_072
+
+
+class DuckDBEngine:
+    """Runs on this machine, out of core, with nothing to set up.
+
+    Parameters
+    ----------
+    memory_limit
+        What DuckDB may use before it spills to a temporary folder, in its own notation.
+    """
+
+    def __init__(self, *, memory_limit: str = "1GB") -> None:
+        self.memory_limit = memory_limit
+
+    def scan(
+        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+    ) -> Iterator[CodedBatch]:
+        """All rows as codes, in batches."""
+        _require_columns(source, attributes)
+        # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
+        numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
+        codes = [f"{_code(each)} as {quote_name(each.name)}" for each in attributes]
+        expressions = ", ".join(codes + numbers)
+        types = {**{each.name: each.code_type for each in attributes}, **dict.fromkeys(integers, np.int64)}
+        with self.open(source) as (cursor, relation):
+            reader = cursor.sql(f"select {expressions} from {relation}").to_arrow_reader(ROWS_PER_BATCH)
+            for batch in reader:
+                if any(column.null_count for column in batch.columns):
+                    break
+                yield CodedBatch(
+                    codes={
+                        name: column.to_numpy(zero_copy_only=False).astype(kind, copy=False)
+                        for (name, kind), column in zip(types.items(), batch.columns, strict=True)
+                    },
+                    number_of_rows=batch.num_rows,
+                )
+            else:
+                return
+        self._refuse(source, attributes)
+
+    def count_by(
+        self, source: Source, attributes: Sequence[Attribute], where: Sequence[Condition]
+    ) -> CountTable:
+        """Counts over the product of the attributes, among rows with the given codes."""
+        conditioned = [attribute for attribute, _ in where]
+        _require_columns(source, (*attributes, *conditioned))
+        counts = empty_counts(attributes)
+        keys = ", ".join(_code(each) for each in attributes)
+        conditions = " and ".join(_has_code(attribute, codes) for attribute, codes in where)
+        clauses = f"where {conditions}" if conditions else ""
+        grouping = "group by all" if attributes else ""
+        with self.open(source) as (cursor, relation):
+            selected = f"select {keys + ', ' if keys else ''}count(*) from {relation} {clauses} {grouping}"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        *codes, totals = result.columns
+        if any(column.null_count for column in codes):
+            self._refuse(source, attributes)
+        index = tuple(column.to_numpy() for column in codes)
+        counts[index] = totals.to_numpy() if index else int(totals[0].as_py())
+        return CountTable(tuple(attributes), counts)
+
+    def count_occupied(
+        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+    ) -> OccupiedCounts:
+        """Counts of the combinations that occur; with a weight, sums of that integer column."""
+        _require_columns(source, attributes)
+        keys = ", ".join(_code(each) for each in attributes)
+        measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
+        with self.open(source) as (cursor, relation):
+            selected = f"select {keys}, {measure} from {relation} group by all"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        *codes, counts = result.columns
+        if any(column.null_count for column in codes):
+            self._refuse(source, attributes)
+        arrays = tuple(
+            column.to_numpy().astype(each.code_type) for each, column in zip(attributes, codes, strict=True)
+        )
+        return OccupiedCounts(tuple(attributes), arrays, counts.to_numpy())
+
+    def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
+        """All rows, gathered by the unit they belong to.
+
+        One number stands for all codes of a row, so that the lists of a unit cannot fall out of step.
+        """
+        _require_columns(source, (unit, *attributes))
+        key = "0::bigint"
+        for each in attributes:
+            key = f"({key}) * {each.size} + {_code(each)}"
+        name = f"case when {_is_missing(unit)} then null else {_text(unit)} end"
+        with self.open(source) as (cursor, relation):
+            selected = f"select {name} as name, list({key}) as keys from {relation} group by 1 order by 1"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        names, lists = (column.combine_chunks() for column in result.columns)
+        keys = lists.flatten()
+        if keys.null_count:
+            self._refuse(source, attributes)
+        ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64))
+        if names.null_count:
+            # Missing names sort last and are one group.
+            without = int(ends[-1] - (ends[-2] if ends.size > 1 else 0))
+            raise DataError(
+                f"column {unit.name!r} has no value in {_rows(without)}, and every row must say whose it is. "
+                "Fill the names in, or leave those rows out.",
+                attribute=unit.name,
+                number_of_rows=without,
+            )
+        rest = keys.to_numpy()
+        codes = {}
+        for each in reversed(attributes):
+            rest, code = np.divmod(rest, each.size)
+            codes[each.name] = code.astype(each.code_type)
+        return UnitRows(names.to_pylist(), ends, codes)
+
+    def number_of_rows(self, source: Source) -> int:
+        """Rows of the source."""
+        return int(self.count_by(source, (), ()).total)
+
+    def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
+        """How many groups of rows equal on the attributes there are of each size."""
+        groups = "select size, 1 as different, unfit from cells"
+        return {size: number for size, _, number in self._group_histogram(source, attributes, groups)}
+
+    def group_diversity(
+        self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
+    ) -> dict[tuple[int, int], int]:
+        """How many groups there are of each size and number of different sensitive categories."""
+        keys = ", ".join(f"key{place}" for place in range(len(attributes)))
+        groups = (
+            "select sum(size) as size, count(*) as different, bool_or(unfit) as unfit from cells"
+            f"{f' group by {keys}' if keys else ''}"
+        )
+        histogram = self._group_histogram(source, (*attributes, sensitive), groups)
+        return {(size, different): number for size, different, number in histogram}
+
+    def _group_histogram(
+        self, source: Source, attributes: Sequence[Attribute], groups: str
+    ) -> list[tuple[int, int, int]]:
+        """Size, different values and number of groups, for groups made from the cells of some attributes.
+
+        Aggregated inside DuckDB: what crosses into Python is a histogram, however many groups there are.
+        """
+        _require_columns(source, attributes)
+        codes = "".join(f"{_code(each)} as key{place}, " for place, each in enumerate(attributes))
+        # A value outside the schema has no code; whether there is one is found in the same pass.
+        unfit = " or ".join(f"key{place} is null" for place in range(len(attributes))) or "false"
+        with self.open(source) as (cursor, relation):
+            rows = cursor.execute(
+                f"with counted as (select {codes}count(*) as size from {relation} group by all), "
+                f"cells as (select *, {unfit} as unfit from counted), groups as ({groups}) "
+                "select size, different, count(*), bool_or(unfit) from groups where size > 0 group by all order by all"
+            ).fetchall()
+        if any(row[3] for row in rows):
+            self._refuse(source, attributes)
+        return [(int(size), int(different), int(number)) for size, different, number, _ in rows]
+
+    def _refuse(self, source: Source, attributes: Sequence[Attribute]) -> None:
+        """Say which columns do not fit the schema, and in how many rows."""
+        sums = ", ".join(
+            f"count(*) filter ({_is_missing(each)}), count(*) filter ({_code(each)} is null)"
+            for each in attributes
+        )
+        with self.open(source) as (cursor, relation):
+            row = cursor.execute(f"select {sums} from {relation}").fetchone()
+        assert row is not None
+        problems = []
+        total = 0
+        first = None
+        for each, missing, unfit in zip(attributes, row[::2], row[1::2], strict=True):
+            if not unfit:
+                continue
+            first = first or each.name
+            total += unfit
+            refused = missing if each.missing == "error" else 0
+            if refused:
+                problems.append(
+                    f"column {each.name!r} has no value in {_rows(refused)}; "
+                    'the schema says missing = "error". Set missing = "category", or fill them in.'
+                )
+            if unfit > refused:
+                allowed = "category list" if each.bins is None else "bins"
+                problems.append(
+                    f"column {each.name!r} has a value outside the schema's {allowed} in {_rows(unfit - refused)}. "
+                    "Extend the schema, or correct the data."
+                )
+        if not problems:
+            raise SourceError(
+                f"{source.description} changed while it was read. Try again when it is at rest."
+            )
+        raise DataError(" ".join(problems), attribute=first, number_of_rows=total)
+
+    @contextmanager
+    def open(self, source: Source) -> Iterator[tuple[DuckDBPyConnection, str]]:
+        """A cursor with the source in it; every failure of reading becomes one sentence without values."""
+        import duckdb
+
+        with tempfile.TemporaryDirectory(prefix="sfumato-") as spill:
+            settings: dict[str, str | bool | int | float | list[str]] = {
+                "memory_limit": self.memory_limit,
+                "temp_directory": spill,
+                # Nothing may reach out to the network by itself.
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+            }
+            try:
+                with duckdb.connect(config=settings) as cursor:
+                    # DuckDB's own bar would print into the data result on stdout.
+                    cursor.execute("set enable_progress_bar = false")
+                    with source.relation(cursor) as relation:
+                        yield cursor, relation
+            except SfumatoError:
+                raise
+            except (duckdb.Error, OSError) as error:
+                raise _unreadable(source, error) from None
+
+
+def _unreadable(source: Source, error: Exception) -> SourceError:
+    """A sentence for a failed read. The engine's own text quotes lines of the data, so none of it is used."""
+    kind = str(error).lower()
+    # Only these fixed words are looked for; no part of the text goes on.
+    if "unicode" in kind or "utf-8" in kind or "utf8" in kind or "encoding" in kind:
+        reason = "it holds bytes that are not UTF-8. Save it as UTF-8 and try again"
+    elif "out of memory" in kind or "no space" in kind:
+        reason = "memory or temporary disk space ran out. Free some and try again"
+    elif "csv" in kind:
+        reason = (
+            "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
+        )
+    elif isinstance(source, DatabaseQuery):
+        # The driver settles each column's type by its first rows.
+        reason = (
+            "the database broke off, or a column holds numbers in some rows and text in others. "
+            "Cast such columns to text in the query"
+        )
+    else:
+        reason = (
+            "it is damaged, truncated, or not of the format its name says. Get it again from where it came"
+        )
+    return SourceError(f"{source.description} cannot be read: {reason}.")
+
+
+def _require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
+    present = source.columns()
+    absent = [each.name for each in attributes if each.name not in present]
+    if absent:
+        names = ", ".join(repr(name) for name in absent)
+        raise DataError(
+            f"{source.description} has no column {names}; {nearest(absent[0], present)}",
+            attribute=absent[0],
+        )
+
+
+def _rows(number: int) -> str:
+    return "1 row" if number == 1 else f"{number:,} rows"
+
+
+def _text(attribute: Attribute) -> str:
+    return f"cast({quote_name(attribute.name)} as varchar)"
+
+
+def _is_missing(attribute: Attribute) -> str:
+    """SQL: the cell holds no value."""
+    column = quote_name(attribute.name)
+    tokens = ", ".join(quote_text(token) for token in ("", *attribute.missing_values))
+    return f"({column} is null or {_text(attribute)} in ({tokens}))"
+
+
+def _code(attribute: Attribute) -> str:
+    """SQL: the code of the category, NULL where the value has none or is missing without leave."""
+    labels = ", ".join(quote_text(label) for label in attribute.labels)
+
+    def labelled(text: str) -> str:
+        # try_cast: a plain cast would put the value into its error.
+        return f"enum_code(try_cast({text} as enum({labels})))"
+
+    if attribute.bins is None:
+        text = _text(attribute)
+        if attribute.missing == "category":
+            text = f"case when {_is_missing(attribute)} then {quote_text(MISSING_LABEL)} else {text} end"
+        elif attribute.missing_values:
+            text = f"case when {_is_missing(attribute)} then null else {text} end"
+        return labelled(text)
+    number = f"try_cast({quote_name(attribute.name)} as double)"
+    edges = [repr(edge) + "::double" for edge in attribute.bins]
+    steps = " ".join(f"when {number} < {edge} then {code}" for code, edge in enumerate(edges[1:]))
+    # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
+    # where the cell is no number.
+    inside = (
+        f"case when {number} is null then {labelled(_text(attribute))} "
+        f"when {number} < {edges[0]} then null {steps} else null end"
+    )
+    missing = "null" if attribute.missing_code is None else str(attribute.missing_code)
+    return (
+        f"cast(case when {_is_missing(attribute)} then {missing} else {inside} end as {_integer(attribute)})"
+    )
+
+
+def _integer(attribute: Attribute) -> str:
+    return {1: "utinyint", 2: "usmallint", 4: "uinteger"}[np.dtype(attribute.code_type).itemsize]
+
+
+def _has_code(attribute: Attribute, codes: tuple[int, ...]) -> str:
+    """SQL: the row's category is one of the codes."""
+    if not codes:
+        return "false"
+    return f"{_code(attribute)} in ({', '.join(str(code) for code in codes)})"

@@ -1,0 +1,60 @@
+"""What an engine does: give rows as category codes, and count them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from sfumato.data.sources import Source
+from sfumato.values.batches import CodedBatch, UnitRows
+from sfumato.values.counts import CountTable, OccupiedCounts
+from sfumato.values.schema import Attribute
+
+Condition = tuple[Attribute, tuple[int, ...]]
+"""An attribute and the codes a row may have in it."""
+
+
+class Engine(Protocol):
+    """Reads sources as codes of a schema's categories.
+
+    A value outside the schema is an error that names the column and the number of rows, and nothing else.
+    """
+
+    def scan(
+        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+    ) -> Iterator[CodedBatch]:
+        """All rows, in batches; memory does not grow with the number of rows.
+
+        Columns named in ``integers`` hold whole numbers instead of categories and come as ``int64``.
+        """
+
+    def count_by(
+        self, source: Source, attributes: Sequence[Attribute], where: Sequence[Condition]
+    ) -> CountTable:
+        """Counts over the product of the attributes, among rows with the given codes."""
+
+    def count_occupied(
+        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+    ) -> OccupiedCounts:
+        """Counts of the combinations that occur, or sums of an integer column over each.
+
+        For attributes whose full product is too large for a :class:`~sfumato.values.counts.CountTable`.
+        """
+
+    def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
+        """All rows, gathered by the unit they belong to; in memory, some bytes a row."""
+
+    def number_of_rows(self, source: Source) -> int:
+        """Rows of the source."""
+
+    def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
+        """Size to the number of groups of that many rows, equal on all the attributes.
+
+        Aggregated in the engine: the product of the attributes' categories may be far too large for a
+        :class:`~sfumato.values.counts.CountTable`.
+        """
+
+    def group_diversity(
+        self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
+    ) -> dict[tuple[int, int], int]:
+        """Size and number of different sensitive categories to the number of groups that have both."""

@@ -1,0 +1,146 @@
+"""The only type that touches original rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.engine import Engine
+from sfumato.data.opening import open_source
+from sfumato.data.sources import ParquetFile, Source
+from sfumato.errors import DataError, SchemaError
+from sfumato.values.batches import CodedBatch, UnitRows
+from sfumato.values.counts import CountTable, OccupiedCounts
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+
+class PrivateTable:
+    """Private rows with their schema. Its ``repr`` shows the schema only.
+
+    Made by :func:`read_table`. Rows are read anew for every pass, as category codes; nothing is kept
+    in memory but what a method asks for.
+
+    Parameters
+    ----------
+    source
+        Where the rows are.
+    schema
+        What they must fit.
+    engine
+        Reads and counts them.
+    """
+
+    def __init__(self, source: Source, schema: Schema, *, engine: Engine | None = None) -> None:
+        self.source = source
+        self.schema = schema
+        self.engine: Engine = engine or DuckDBEngine()
+
+    def __repr__(self) -> str:
+        return f"PrivateTable({', '.join(self.schema.names)})"
+
+    @cached_property
+    def number_of_rows(self) -> int:
+        """Rows of the table; an empty table is refused."""
+        rows = self.engine.number_of_rows(self.source)
+        if rows == 0:
+            raise DataError(
+                f"{self.source.description} has no rows. There is nothing to publish.",
+                number_of_rows=0,
+            )
+        return rows
+
+    @property
+    def stated_number_of_rows(self) -> int | None:
+        """Rows as the source states them, or None where only a pass over the data would tell."""
+        return self.number_of_rows if isinstance(self.source, ParquetFile) else None
+
+    def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
+        """Rows as codes, in batches; all publishable attributes unless some are named."""
+        attributes = self.schema.publishable.attributes if names is None else self.schema.select(names)
+        return self.engine.scan(self.source, attributes)
+
+    def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
+        """True counts over some attributes. Private: nothing of it may be published as it is."""
+        conditions = [(self.schema[name], codes) for name, codes in (where or Selection()).conditions]
+        return self.engine.count_by(self.source, self.schema.select(names), conditions)
+
+    def count_occupied(self, names: Sequence[str]) -> OccupiedCounts:
+        """True counts of the combinations that occur. Private."""
+        return self.engine.count_occupied(self.source, self.schema.select(names))
+
+    def rows_of_units(self) -> UnitRows:
+        """Rows of unit-item-value data, gathered by unit. Private.
+
+        Raises
+        ------
+        SchemaError
+            When the schema does not say which columns are unit, item and value.
+        DataError
+            When a row lacks its unit or item.
+        """
+        long = self.schema.long
+        if long is None:
+            raise SchemaError("the schema has no [long] table, which says the unit, item and value. Add one.")
+        return self.engine.rows_of_units(self.source, self.schema[long.unit], self.schema.select(long.names))
+
+    def group_sizes(self, names: Sequence[str]) -> dict[int, int]:
+        """How many groups of rows equal on some attributes there are of each size. Private."""
+        return self.engine.group_sizes(self.source, self.schema.select(names))
+
+    def group_diversity(self, names: Sequence[str], sensitive: str) -> dict[tuple[int, int], int]:
+        """How many groups there are of each size and number of different sensitive categories. Private."""
+        return self.engine.group_diversity(self.source, self.schema.select(names), self.schema[sensitive])
+
+
+def read_table(
+    data: Any,
+    schema: Schema | str | Path,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    engine: Engine | None = None,
+) -> PrivateTable:
+    r"""Private rows from a file, a database or a table in memory.
+
+    Only the column names are looked at here; values are checked when rows are read.
+
+    Parameters
+    ----------
+    data
+        A path to a CSV, Parquet or DuckDB file (``file.duckdb::table``), a ``sqlite:///`` or
+        ``postgresql://`` address, or a pyarrow, polars or pandas table.
+    schema
+        A schema, or the path of a schema file.
+    table, query
+        What to read of a database.
+    engine
+        DuckDB on this machine unless said otherwise.
+
+    Raises
+    ------
+    DataError
+        When a column of the schema is not in the data.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> read_table(pa.table({"job": ["a", "b", "a"]}), schema)
+    PrivateTable(job)
+    """
+    known = schema if isinstance(schema, Schema) else Schema.read(schema)
+    source = open_source(data, table=table, query=query)
+    present = source.columns()
+    absent = [name for name in known.names if name not in present]
+    if absent:
+        names = ", ".join(repr(name) for name in absent)
+        raise DataError(
+            f"{source.description} has no column {names}, which the schema declares. "
+            "Correct the schema's names, or give the data that column.",
+            attribute=absent[0],
+        )
+    return PrivateTable(source, known, engine=engine)

@@ -1,1 +1,0 @@
-"""Engines: where rows are read and counted."""

@@ -1,5 +1,0 @@
-"""Rows and sensitive values published apart, joined by bucket."""
-
-from sfumato.laws.bucketed_rows.law import BucketedRows
-
-__all__ = ["BucketedRows"]

@@ -1,1 +1,0 @@
-"""Mathematics of single methods and attacks: arrays in, arrays out, noise as an argument."""

@@ -1,0 +1,1 @@
+"""Anatomy: public and sensitive values in two tables, joined by bucket."""

@@ -1,0 +1,271 @@
+"""Anatomy: public and sensitive values in two tables, joined by bucket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field
+
+from sfumato.chance.partition import Partition, group_sizes, largest_group_size, partition_rows
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import DataError, ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.l_diversity import LDiversity
+from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
+from sfumato.methods.base import Design
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Attribute, Role, Schema
+
+ROWS_PER_BATCH = 131_072
+"""Rows of a batch of the sensitive table."""
+
+SHARES = (0.01, 0.1, 0.5)
+"""Shares of a value's rows for which a plan states the expected error."""
+
+EXAMPLE_SIZE = 2
+"""Bucket size of the example design: it fits every table in which no value is held by more than half."""
+
+
+class Anatomy(Design):
+    """Publish public values exactly, sensitive values exactly, and how they belong together only by bucket.
+
+    Promise
+        l-diversity: in each bucket every sensitive value is held by at most one row in l.
+    Against whom
+        Someone who looks at one bucket by itself.
+    Weaknesses
+        The promise of 1/l fails against anyone who compares buckets: public values are published as they
+        are, and what they say about the sensitive value is learned across buckets
+        (:mod:`sfumato.attacks.anatomy_naive_bayes.attack`). Every person in the table can be found by their
+        public values, and who can rule out l - 1 values of a bucket knows the last.
+
+    References
+    ----------
+    Xiao and Tao (2006), Anatomy: simple and effective privacy preservation; Mothali (2011), chapters 3-5.
+
+    Examples
+    --------
+    >>> Anatomy(l_value=4).to_dict()
+    {'method': 'anatomy', 'l_value': 4, 'partition': 'mixed'}
+    """
+
+    method: Literal["anatomy"] = "anatomy"
+    l_value: Annotated[int, Field(strict=True, ge=2)] = Field(
+        description="rows of a bucket, all with different sensitive values; some buckets get one more"
+    )
+    attribute: str | None = Field(
+        default=None, description="the sensitive attribute; the only one of the schema when not given"
+    )
+    partition: Partition = Field(
+        default="mixed",
+        description="how buckets are made: mixed (near a random valid partition, linear time) or largest-first",
+    )
+
+    title: ClassVar[str] = "Anatomy"
+    summary: ClassVar[str] = (
+        "Public values and sensitive values are published exactly, in two tables. Rows are put into buckets of l "
+        "rows with different sensitive values; the tables share the bucket and nothing else, so that which value "
+        "belongs to which row of a bucket is not published."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        (
+            "What public values say about the sensitive one can be learned by comparing buckets; guesses then "
+            "succeed far more often than 1 time in l (attack anatomy-naive-bayes)."
+        ),
+        "Public attributes are published as they are: a person who is unique on them can be found.",
+        "Who can rule out l - 1 values of a person's bucket knows the person's value.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        "Xiao, X. and Tao, Y. (2006). Anatomy: simple and effective privacy preservation. VLDB.",
+        "Mothali, R. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
+    )
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """Small buckets for the first sensitive attribute."""
+        first = schema.with_role(Role.SENSITIVE)[0]
+        return cls(l_value=EXAMPLE_SIZE, attribute=first.name)
+
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """l-diversity of the sensitive attribute."""
+        return (LDiversity(attribute=self._sensitive(schema).name, l_value=self.l_value),)
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """The two tables; buckets are made here, from the sensitive column alone."""
+        sensitive = self._sensitive(table.schema)
+        public = self._public(table.schema)
+        left_out = self._left_out(table.schema)
+        codes = _column(table, sensitive)
+        buckets = self._buckets(codes, sensitive, noise)
+
+        def rows() -> Iterator[CodedBatch]:
+            start = 0
+            for batch in table.scan(public.names):
+                end = start + batch.number_of_rows
+                yield CodedBatch({**batch.codes, BUCKET: buckets[start:end]}, batch.number_of_rows)
+                start = end
+
+        def values() -> Iterator[CodedBatch]:
+            for start in range(0, len(codes), ROWS_PER_BATCH):
+                part = slice(start, start + ROWS_PER_BATCH)
+                yield CodedBatch({sensitive.name: codes[part], BUCKET: buckets[part]}, len(codes[part]))
+
+        return Publication(
+            tables=(
+                PublishedTable(ROWS, public, rows, (BUCKET,)),
+                PublishedTable(SENSITIVE, Schema(attributes=(sensitive,)), values, (BUCKET,)),
+            ),
+            law=BucketedRows(sensitive=sensitive.name, l_value=self.l_value),
+            guarantees=self.guarantees(table.schema),
+            design=self.to_dict(),
+            assumptions=(
+                "Every person has one row.",
+                "The private table is published once.",
+                *(f"{name}: sensitive too, and left out of this release" for name in left_out),
+            ),
+            not_protected=(
+                *(f"{name}: published as it is" for name in public.names),
+                f"{sensitive.name}: how often each value occurs is published exactly",
+            ),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+        )
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """Buckets, the guess of one who compares nothing, and standard errors of joint counts."""
+        sensitive = self._sensitive(schema)
+        if rows < self.l_value:
+            raise DataError(
+                f"{rows} rows do not fill one bucket of l_value = {self.l_value}. Lower l_value, or plan for more rows.",
+                number_of_rows=rows,
+            )
+        sizes = group_sizes(rows, self.l_value)
+        promise = ResultTable(
+            "What is published",
+            ("attribute", "values", "buckets", "rows of a bucket", "promised chance of a guess"),
+            (
+                (
+                    sensitive.name,
+                    sensitive.size,
+                    len(sizes),
+                    f"{sizes.min()} to {sizes.max()}",
+                    1 / self.l_value,
+                ),
+            ),
+        )
+        even = np.full(sensitive.size, rows / sensitive.size)
+        errors = ResultTable(
+            f"Expected standard error of a joint count, {rows:,} rows spread evenly over {sensitive.name}",
+            ("share of a value's rows", "expected std. error"),
+            tuple((share, float(self._errors(sensitive, even, share).max())) for share in SHARES),
+        )
+        if table is None:
+            return promise, errors
+        return promise, errors, self._private_errors(table, sensitive)
+
+    def _private_errors(self, table: PrivateTable, sensitive: Attribute) -> ResultTable:
+        """Errors by value from the true counts, for a predicate that holds for a tenth of each value's rows."""
+        counts = np.asarray(table.count_by([sensitive.name]).counts)
+        self._require_eligible(counts, sensitive)
+        errors = self._errors(sensitive, counts.astype(np.float64), 0.1)
+        return ResultTable(
+            f"Expected standard error of a joint count with each value of {sensitive.name}, for a tenth of its "
+            f"rows; the largest l_value that works is {largest_group_size(counts)}",
+            ("value", "true count", "expected std. error"),
+            tuple(
+                (label, int(count), float(error))
+                for label, count, error in zip(sensitive.labels, counts, errors, strict=True)
+            ),
+            is_private=True,
+        )
+
+    def _errors(self, sensitive: Attribute, counts: npt.NDArray[np.float64], share: float) -> Any:
+        """Standard errors of the joint counts of a predicate that holds for this share of every value's rows."""
+        predicate = Attribute(name=f"not {sensitive.name}", role=Role.OTHER, categories=("yes", "no"))
+        cells = np.stack([counts * share, counts * (1 - share)])
+        law = BucketedRows(sensitive=sensitive.name, l_value=self.l_value)
+        return law.expected_standard_errors(CountTable((predicate, sensitive), cells))[0]
+
+    def _sensitive(self, schema: Schema) -> Attribute:
+        """The attribute whose values are put into buckets."""
+        marked = schema.with_role(Role.SENSITIVE)
+        if self.attribute is None and len(marked) != 1:
+            found = ", ".join(each.name for each in marked) or "none"
+            raise ParameterError(
+                f"anatomy keeps one sensitive attribute apart, and the schema marks {found}. Name it in attribute; "
+                "other sensitive ones are then left out of the release.",
+                parameter="attribute",
+            )
+        chosen = marked[0] if self.attribute is None else schema[self.attribute]
+        if chosen.role is Role.IDENTIFIER:
+            raise ParameterError(
+                f"{chosen.name!r} is an identifier, which is never published. Name a sensitive attribute.",
+                parameter="attribute",
+            )
+        if self.l_value > chosen.size:
+            raise ParameterError(
+                f"l_value must be at most {chosen.size}, the number of values of {chosen.name!r}, got {self.l_value}. "
+                "Lower it: a bucket holds l different values.",
+                parameter="l_value",
+            )
+        return chosen
+
+    def _left_out(self, schema: Schema) -> tuple[str, ...]:
+        chosen = self._sensitive(schema).name
+        return tuple(each.name for each in schema.with_role(Role.SENSITIVE) if each.name != chosen)
+
+    def _public(self, schema: Schema) -> Schema:
+        """What is published beside the bucket."""
+        gone = {self._sensitive(schema).name, *self._left_out(schema)}
+        kept = tuple(each for each in schema.publishable.attributes if each.name not in gone)
+        if not kept:
+            raise ParameterError(
+                "anatomy publishes public attributes beside the sensitive one, and the schema has none. "
+                "Give some attribute another role than sensitive.",
+                parameter="attribute",
+            )
+        if BUCKET in (each.name for each in (*kept, self._sensitive(schema))):
+            raise ParameterError(
+                f"an attribute is named {BUCKET!r}, which is the column that joins the tables. Rename it.",
+                parameter="attribute",
+            )
+        return Schema(attributes=kept)
+
+    def _require_eligible(self, counts: npt.NDArray[Any], sensitive: Attribute) -> None:
+        largest = largest_group_size(counts)
+        if largest >= self.l_value:
+            return
+        advice = (
+            f"The largest l_value that works is {largest}. Lower it, or merge or leave out rows."
+            if largest >= 2
+            else "No l_value works, because more than half of the rows share a value."
+        )
+        raise DataError(
+            f"l_value = {self.l_value} cannot be met: some value of {sensitive.name!r} is held by more than one row "
+            f"in {self.l_value}. {advice}",
+            attribute=sensitive.name,
+            number_of_rows=int(counts.sum()),
+        )
+
+    def _buckets(
+        self, codes: npt.NDArray[Any], sensitive: Attribute, noise: NoiseSource
+    ) -> npt.NDArray[np.int32]:
+        """Bucket of each private row, numbered from 1 in an order that says nothing."""
+        self._require_eligible(np.bincount(codes, minlength=sensitive.size), sensitive)
+        stream = noise.named(f"buckets of {sensitive.name}").stream(0)
+        return partition_rows(codes, sensitive.size, self.l_value, stream, kind=self.partition) + 1
+
+
+def _column(table: PrivateTable, attribute: Attribute) -> npt.NDArray[Any]:
+    """One column of the private table, in memory: a byte or two for each row."""
+    parts = [batch.codes[attribute.name] for batch in table.scan([attribute.name])]
+    if not parts:
+        raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
+    return np.concatenate(parts)

@@ -1,0 +1,315 @@
+"""Which values stand in which bucket, and the least squares that follows from it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.errors import ReleaseDamagedError
+from sfumato.values.estimates import Feasibility, Floats, clip_to_totals, most_likely, project_to_simplex
+
+Integers = npt.NDArray[np.int64]
+
+LARGEST_TENSOR = 128
+"""Values up to which the covariances of all single values are kept, a cube of numbers; beyond it, one
+covariance at a time is computed from the buckets."""
+
+MOST_SEPARATE_SPREADS = 3
+"""Spreads up to which a pass over the buckets for each is quicker than the cube."""
+
+CELLS_OF_A_CHUNK = 4_000_000
+"""Numbers of the dense pieces in which bucket and value tables are multiplied: 32 MB."""
+
+SMALLEST_EIGENVALUE = 1e-10
+"""Of the scaled co-occurrence matrix, relative to the largest: below it a direction is not determined."""
+
+
+@dataclass(frozen=True, eq=False)
+class BucketComposition:
+    """The public table of buckets and their sensitive values.
+
+    Parameters
+    ----------
+    places
+        ``(buckets, largest)``: codes of the values in each bucket, -1 where a bucket has fewer.
+    number_of_values
+        Values that the attribute can take.
+
+    Notes
+    -----
+    Let A be the matrix of buckets and values and m the number of a bucket's rows that satisfy a
+    predicate. Which row of a bucket holds which value is unknown, but ``E[m] = A theta`` with theta_v the
+    share of the rows of value v that satisfy it: within a value, rows were dealt to buckets at random. So
+    least squares with weights K = 1/size gives theta without bias, whatever the buckets are:
+
+    ``theta = (A'KA)^-1 A'K m``, and the counts ``x_v = f_v theta_v`` with f the exact totals.
+
+    Examples
+    --------
+    >>> buckets = BucketComposition.from_pairs(np.array([1, 1, 2, 2]), np.array([0, 1, 1, 2]), 3)
+    >>> buckets.totals.tolist(), buckets.rank
+    ([1, 2, 1], 2)
+    """
+
+    places: npt.NDArray[np.int32]
+    number_of_values: int
+
+    @classmethod
+    def from_pairs(
+        cls, buckets: Integers, values: npt.NDArray[Any], number_of_values: int
+    ) -> BucketComposition:
+        """Collect the rows of a published table of buckets and values.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When the buckets are not numbered 1, 2, ... without a gap.
+        """
+        if buckets.min(initial=1) < 1 or buckets.max(initial=1) > len(buckets):
+            raise _damaged("it holds bucket numbers outside 1 to the number of buckets")
+        sizes = np.bincount(buckets)[1:]
+        if len(sizes) == 0 or sizes.min() == 0:
+            raise _damaged("some bucket between the first and the last has no value")
+        order = np.argsort(buckets, kind="stable")
+        places = np.full((len(sizes), int(sizes.max())), -1, np.int32)
+        places[np.arange(places.shape[1]) < sizes[:, np.newaxis]] = values[order]
+        return cls(places, number_of_values)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Rows of each bucket, ``(buckets,)``."""
+        return np.asarray(np.count_nonzero(self.places >= 0, axis=1))
+
+    @cached_property
+    def totals(self) -> Integers:
+        """Rows of each value in the whole table, ``(values,)``: exact (f)."""
+        return np.bincount(self.places[self.places >= 0], minlength=self.number_of_values)
+
+    def counts(self) -> Integers:
+        """How often each value stands in each bucket, ``(buckets, values)``."""
+        return np.stack(
+            [np.count_nonzero(self.places == value, axis=1) for value in range(self.number_of_values)], axis=1
+        )
+
+    @cached_property
+    def _different(self) -> tuple[npt.NDArray[np.int32], Integers]:
+        """Buckets that differ in their values, and how many there are of each."""
+        base, largest = self.number_of_values + 1, self.places.shape[1]
+        if base**largest >= 2**62:
+            return self.places, np.ones(len(self.places), np.int64)
+        powers = base ** np.arange(largest, dtype=np.int64)
+        keys = (np.sort(self.places, axis=1) + 1) @ powers
+        _, first, times = np.unique(keys, return_index=True, return_counts=True)
+        return self.places[first], times
+
+    def _incidence(self) -> Iterator[tuple[Floats, Floats]]:
+        """Pieces of A over the different buckets ``(n, values)``, with ``times / size^2`` of each ``(n,)``."""
+        different, times = self._different
+        size = self.number_of_values
+        rows = max(CELLS_OF_A_CHUNK // (size + 1), 1)
+        for start in range(0, len(different), rows):
+            places = different[start : start + rows]
+            # The number -1 of an empty place is the last column, which is cut off again.
+            incidence = np.zeros((len(places), size + 1))
+            for column in places.T:
+                incidence[np.arange(len(places)), column] += 1
+            incidence = incidence[:, :size]
+            yield incidence, times[start : start + rows] / incidence.sum(axis=1) ** 2
+
+    def _gram(self, weight_by_value: Floats) -> Floats:
+        """``A'K diag(A w) KA``, ``(values, values)``."""
+        result = np.zeros((self.number_of_values, self.number_of_values))
+        for incidence, scales in self._incidence():
+            weights = scales * (incidence @ weight_by_value)
+            result += (incidence * weights[:, np.newaxis]).T @ incidence
+        return result
+
+    @cached_property
+    def co_occurrence(self) -> Floats:
+        """``A'KA`` with K = 1/size: how much of each value's buckets each value fills, ``(values, values)``.
+
+        Divided by the totals, its rows are the distortion matrix of Xiao and Tao's answer.
+        """
+        # The row sums of A are the sizes, so a weight of one for each value gives size / size^2.
+        return self._gram(np.ones(self.number_of_values))
+
+    @cached_property
+    def _solution(self) -> tuple[Floats, Floats]:
+        """``F (A'KA)^+`` and a basis of what it leaves undetermined (columns, ``(values, n)``)."""
+        present = self.totals > 0
+        matrix = self.co_occurrence[np.ix_(present, present)]
+        scale = 1 / np.sqrt(np.diagonal(matrix))
+        eigenvalues, vectors = np.linalg.eigh(matrix * np.outer(scale, scale))
+        is_kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[-1]
+        kept = scale[:, np.newaxis] * vectors[:, is_kept]
+        inverse = (kept / eigenvalues[is_kept]) @ kept.T
+        size = self.number_of_values
+        solution = np.zeros((size, size))
+        solution[np.ix_(present, present)] = self.totals[present, np.newaxis] * inverse
+        undetermined = np.zeros((size, int((~is_kept).sum())))
+        undetermined[present] = scale[:, np.newaxis] * vectors[:, ~is_kept]
+        return solution, undetermined
+
+    @property
+    def solution(self) -> Floats:
+        """The matrix that turns ``A'Km`` into counts, ``x = solution @ A'Km``, ``(values, values)``."""
+        return self._solution[0]
+
+    @property
+    def rank(self) -> int:
+        """Directions that the buckets determine; all are when it is the number of values that occur."""
+        return int(np.count_nonzero(self.totals)) - len(self._solution[1].T)
+
+    def determines(self, weights: Floats) -> npt.NDArray[np.bool_]:
+        """Which sums of counts are determined: ``weights @ x`` for each row of ``(n, values)``.
+
+        A sum of counts ``w'F theta`` can be estimated when ``F w`` has no part in the directions that leave
+        ``A theta`` as it is.
+        """
+        undetermined = self._solution[1]
+        asked = weights * self.totals
+        parts = np.abs(asked @ undetermined) / np.linalg.norm(undetermined, axis=0)
+        lengths = np.linalg.norm(asked, axis=1, keepdims=True)
+        return np.asarray((parts <= 1e-6 * lengths).all(axis=1))
+
+    @cached_property
+    def _tensor(self) -> Floats:
+        """For each value, what its random dealing contributes to ``Cov(A'Km)``, ``(values, values, values)``."""
+        size = self.number_of_values
+        result = np.zeros((size, size, size))
+        for incidence, scales in self._incidence():
+            for value in range(size):
+                holding = np.flatnonzero(incidence[:, value])
+                part = incidence[holding]
+                weights = scales[holding] * part[:, value]
+                result[value] += (part * weights[:, np.newaxis]).T @ part
+        together = self.co_occurrence
+        shares = np.divide(1.0, self.totals, out=np.zeros(size), where=self.totals > 0)
+        return np.asarray(result - np.einsum("u,uv,uw->uvw", shares, together, together))
+
+    def _dealing(self, spreads: Floats) -> Floats:
+        """``sum_u s_u (M_u - f_u c_u' c_u) = A'K diag(A s) KA - sum_u s_u C_u' C_u / f_u``.
+
+        M_u counts, with weights k^2, the buckets that hold u and any two values; c_u is row u of ``A'KA``
+        over f_u. Rows of value u sit in a simple random sample of its places, hence the second term.
+        """
+        shares = np.divide(spreads, self.totals, out=np.zeros(len(spreads)), where=self.totals > 0)
+        return np.asarray(self._gram(spreads) - (self.co_occurrence * shares) @ self.co_occurrence)
+
+    def covariances(self, spreads: Floats, left: Floats, right: Floats) -> Floats:
+        """``left @ Cov(A'Km) @ right'`` for several spreads.
+
+        Parameters
+        ----------
+        spreads
+            ``(n, values)``: s_u, the variance of one place of value u.
+        left, right
+            ``(n_left, values)`` and ``(n_right, values)``.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``(n, n_left, n_right)``.
+        """
+        # All single values at once cost about as much as one pass for each of them; fewer spreads need fewer.
+        if self.number_of_values <= LARGEST_TENSOR and len(spreads) > MOST_SEPARATE_SPREADS:
+            single = np.einsum("av,uvw,bw->uab", left, self._tensor, right, optimize=True)
+            return np.asarray(np.tensordot(spreads, single, axes=1))
+        return np.stack([left @ self._dealing(each) @ right.T for each in spreads])
+
+    def weighted_counts(self, buckets: Integers, cells: Integers, number_of_cells: int) -> Floats:
+        """``A'Km`` for the predicates "the row is in this cell", ``(cells, values)``.
+
+        This is also the answer of Xiao and Tao: each row counts toward every value of its bucket, by the
+        value's share of the bucket.
+
+        Parameters
+        ----------
+        buckets, cells
+            Bucket (from 1) and cell (from 0) of each row.
+        number_of_cells
+            How many cells there are.
+        """
+        size = self.number_of_values
+        result = np.zeros(number_of_cells * size)
+        weights = 1 / self.sizes[buckets - 1]
+        places = self.places[buckets - 1]
+        for column in places.T:
+            is_there = column >= 0
+            keys = cells[is_there] * size + column[is_there]
+            result += np.bincount(keys, weights[is_there], minlength=len(result))
+        return result.reshape(number_of_cells, size)
+
+
+def spreads_of_cells(totals: Integers, first: Floats, second: Floats, both: Floats) -> Floats:
+    """Covariance, at one place of each value, of two predicates' indicators, ``(..., values)``.
+
+    ``s_u = (x_u(both) f_u - x_u(first) x_u(second)) / (f_u (f_u - 1))``: drawing without replacement. With
+    both predicates the same it is ``x (f - x) / (f (f - 1))``. A value held by one row has no spread.
+    """
+    pairs = totals * (totals - 1.0)
+    return np.asarray(
+        np.divide(both * totals - first * second, pairs, out=np.zeros(np.shape(both)), where=pairs > 0)
+    )
+
+
+def feasible(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
+    """Non-negative counts of each public cell that add up to its rows, ``(cells, values)``."""
+    rows = cells.sum(axis=1)
+    if feasibility == "em":
+        totals = np.maximum(buckets.totals, 1)
+        matrix = buckets.co_occurrence / totals[:, np.newaxis]
+        start = np.outer(rows, buckets.totals / buckets.totals.sum())
+        return most_likely(cells, lambda x: x @ matrix, lambda y: y @ matrix.T, start)
+    make = project_to_simplex if feasibility == "projection" else clip_to_totals
+    return make(cells @ buckets.solution.T, rows)
+
+
+def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:
+    """Non-negative cells scaled until they add up to both margins.
+
+    Parameters
+    ----------
+    cells
+        ``(rows, columns)``, not negative.
+    row_totals, column_totals
+        The margins; their sums are equal.
+
+    Examples
+    --------
+    >>> rake(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([2.0, 2.0]), np.array([1.0, 3.0])).round(6).tolist()
+    [[1.0, 1.0], [0.0, 2.0]]
+    """
+    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
+    grain = 1e-9 * np.outer(row_totals, column_totals) / max(float(row_totals.sum()), 1.0)
+    fitted = np.maximum(cells, grain)
+    for _ in itertools.repeat(None, 1_000):
+        fitted = fitted * _factors(row_totals, fitted.sum(axis=1))[:, np.newaxis]
+        columns = fitted.sum(axis=0)
+        if np.abs(columns - column_totals).max(initial=0) <= 1e-9 * max(float(column_totals.sum()), 1.0):
+            break
+        fitted = fitted * _factors(column_totals, columns)
+    return fitted
+
+
+def _factors(wanted: Floats, given: Floats) -> Floats:
+    return np.divide(wanted, given, out=np.zeros(len(given)), where=given > 0)
+
+
+def _damaged(reason: str) -> ReleaseDamagedError:
+    return ReleaseDamagedError(
+        f"the table of buckets is not as it was published: {reason}. Get the release again from where it came."
+    )
+
+
+def check_sizes(composition: BucketComposition, rows_of_bucket: Integers) -> None:
+    """Refuse a release whose rows and sensitive values do not fit together, bucket by bucket."""
+    if not np.array_equal(rows_of_bucket, composition.sizes):
+        number = int(np.count_nonzero(rows_of_bucket != composition.sizes))
+        raise _damaged(f"{number:,} buckets have not as many values as rows")

@@ -1,0 +1,344 @@
+"""Columnized counts: rows, or fragments of them, published with noisy counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import DataError, ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, Form
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.methods.base import Design
+from sfumato.methods.columnized_counts.design.choice import SimilarityBudget, named_columns
+from sfumato.methods.columnized_counts.design.counting import LongCounting, WideCounting
+from sfumato.methods.columnized_counts.design.tables import long_columns, published_tables, wide_columns
+from sfumato.methods.columnized_counts.kernels.clustering import Groups
+from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Schema
+
+
+class ColumnizedCounts(Design):
+    """Publish rows themselves, each different one with a noisy count; wide or sparse tables cut into columns.
+
+    Promise
+        Semantic k-anonymity of the whole row where the table is not cut, and of every column by itself where
+        it is, never of the columns together. Differential privacy with epsilon and delta of the whole
+        release: pointwise, or in the additive form where a random choice keeps rows to the column budget.
+    Against whom
+        Anyone who knows the algorithm and its parameters, and possibly every row but one.
+    Weaknesses
+        Rare rows vanish, and with them whatever holds of few. The columns together may single a row out. A
+        schema learned from the private rows without a share of epsilon is not covered.
+
+    References
+    ----------
+    Li and Li, Microdata publishing with algorithmic privacy guarantees; theorems 5 to 7.
+
+    Examples
+    --------
+    >>> ColumnizedCounts(k=10, epsilon=1.0, delta=1e-5, columns=5, column_budget=2).columns
+    (5,)
+    >>> ColumnizedCounts(k=10, epsilon=1.0, delta=1e-5, columns=5, column_budget=6)
+    Traceback (most recent call last):
+    sfumato.errors.ParameterError: column_budget must be from 1 to the 5 columns there are, got 6...
+    """
+
+    method: Literal["columnized-counts"] = "columnized-counts"
+    k: Annotated[int, Field(ge=1)] = Field(
+        default=10, description="crowd that every published row could belong to; 1 or more"
+    )
+    epsilon: Annotated[float, Field(gt=0, le=700, description="privacy budget of the whole release; above 0")]
+    delta: Annotated[
+        float, Field(gt=0, lt=1, description="of the whole release; well below 1 / number of rows")
+    ] = 1e-5
+    columns: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        default=(1,), description="number of columns to cut into; a list for overlapping columns"
+    )
+    column_budget: int | None = Field(
+        default=None,
+        description="columns (c*) that one row may have a part in, the rest of it is dropped; all when not given",
+    )
+    column_sets: tuple[tuple[str, ...], ...] | None = Field(
+        default=None,
+        description="the columns themselves, as lists of attributes or items, in place of a number",
+    )
+    schema_share: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.2,
+        description="share of epsilon spent on learning the columns; 0 learns them exactly and leaves them uncovered",
+    )
+    similarity: ItemSimilarity = Field(
+        default="agreement", description="how alike two items are; attributes are compared by phi-squared"
+    )
+    similarity_items: Annotated[int, Field(ge=2)] = Field(
+        default=20, description="items of a unit that noisy similarities use"
+    )
+    truncation_key: str | None = Field(
+        default=None,
+        description="public text that decides, with the unit's name, which columns a unit keeps; secret chance when not given",
+    )
+    recoding: dict[str, tuple[tuple[str, ...], ...]] = Field(
+        default_factory=dict,
+        description="public groups of categories that are published as one, by attribute",
+    )
+    noise_exponent: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.5,
+        description="share of a column's epsilon that the noise of counts uses (1/2 in the paper)",
+    )
+    allow_empty: bool = Field(default=False, description="publish even if no row can survive")
+
+    title: ClassVar[str] = "noisy counts of rows and columns"
+    summary: ClassVar[str] = (
+        "Each different row is left out, or published with a noisy count of at least k. Wide tables and ratings are "
+        "first cut into columns of attributes that go together, and a row keeps its parts in a fixed number of them."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "Rows that occur less often than the threshold are left out: what holds of few people is lost.",
+        "When a table is cut, the columns together are not semantically k-anonymous: fragments may be put together.",
+        "What the k people behind a row have in common is published.",
+        "Publishing the same rows again adds up: the epsilons and deltas of all releases count together.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        "Li, T. and Li, N. Microdata publishing with algorithmic privacy guarantees. Purdue University.",
+    )
+    reads_units: ClassVar[bool] = True
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _as_list(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, int) else value
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if not self.columns or (self.column_sets is not None and not self.column_sets):
+            raise ValueError(
+                "there is no column to publish. Give columns = 1 or more, or the sets themselves."
+            )
+        if self.column_budget is not None and not 1 <= self.column_budget <= self.number_of_columns:
+            raise ValueError(
+                f"column_budget must be from 1 to the {self.number_of_columns} columns there are, got "
+                f"{self.column_budget}. A row has a part in at least one column and at most in all."
+            )
+        largest = -math.expm1(-self.epsilon)
+        if self.delta >= largest:
+            raise ValueError(
+                f"delta must be below 1 - exp(-epsilon) = {largest:.4g} at epsilon {self.epsilon:.4g}, got {self.delta}. "
+                "Use a delta well below 1 / number of rows, for example 1e-5."
+            )
+        _ = self.matrix
+        return self
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """The table uncut, in crowds of five."""
+        del schema
+        return cls(k=5, epsilon=2.0)
+
+    @property
+    def number_of_columns(self) -> int:
+        """Of all cuts together."""
+        return sum(self.columns) if self.column_sets is None else len(self.column_sets)
+
+    @property
+    def is_cut(self) -> bool:
+        """More than one column is published."""
+        return self.number_of_columns > 1
+
+    @property
+    def learns_columns(self) -> bool:
+        """The columns are made from the private rows."""
+        return self.column_sets is None and any(each > 1 for each in self.columns)
+
+    @property
+    def schema_epsilon(self) -> float:
+        """Part of epsilon spent on learning the columns."""
+        return self.epsilon * self.schema_share if self.learns_columns else 0.0
+
+    @property
+    def matrix(self) -> NoisyCountMatrix:
+        """How every column is published: epsilon and delta are divided by the column budget (theorem 7)."""
+        budget = self.column_budget or self.number_of_columns
+        return NoisyCountMatrix(
+            k=self.k,
+            epsilon=_divided(Fraction(self.epsilon) - Fraction(self.schema_epsilon), budget),
+            delta=_divided(Fraction(self.delta), budget),
+            exponent=self.noise_exponent,
+        )
+
+    @property
+    def is_truncated(self) -> bool:
+        """A row may lose some of its parts."""
+        return self.column_budget is not None and self.column_budget < self.number_of_columns
+
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """Semantic k-anonymity of the row or of each column, and differential privacy of the whole."""
+        self._require_fit(schema)
+        form: Form = "additive" if self.is_truncated and self.truncation_key is None else "pointwise"
+        uncovered = self.learns_columns and self.schema_share == 0
+        conditions = [
+            *(["the columns, which were learned from the same rows"] if uncovered else []),
+            *(["the public key of truncation"] if self.is_truncated and self.truncation_key else []),
+        ]
+        private = DifferentialPrivacy(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation="add-remove",
+            form=form,
+            given=" and ".join(conditions) or None,
+        )
+        return (
+            SemanticKAnonymity(k=self.k, scope="each-column" if self.is_cut else "table"),
+            private,
+            # Replacing removes one row and adds another: epsilon doubles, and only one of the two can give
+            # unsafe outputs under either table.
+            DifferentialPrivacy(
+                **private.model_dump(exclude={"guarantee", "epsilon", "relation"}),
+                epsilon=2 * self.epsilon,
+                relation="replace-one",
+            ),
+        )
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """One table of rows with counts for each column; one table of fragments for unit-item-value data."""
+        self._require_fit(table.schema)
+        counting = self._counting(table, noise)
+        if not self.allow_empty and self.matrix.threshold() > counting.number_of_units:
+            raise ParameterError(
+                f"epsilon is so small that no row can survive: one must occur {self.matrix.threshold():,} times to appear as "
+                "likely as not, and there are fewer rows. Raise epsilon or delta, lower k or the number of columns, or "
+                "set allow_empty = true.",
+                parameter="epsilon",
+            )
+        law = self._law(table.schema, counting)
+        tables = published_tables(law, counting, noise.named("counts"))
+        self._require_some(tables)
+        return Publication(
+            tables=tables,
+            law=law,
+            guarantees=self.guarantees(table.schema),
+            design=self.to_dict(),
+            assumptions=self._assumptions(table.schema),
+            not_protected=("whether the columns together point to one row",) if self.is_cut else (),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+            chosen_from_private_data=self._chosen(),
+        )
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """Thresholds and noise levels; with the data, which share of each column's rows survives."""
+        self._require_fit(schema)
+        budget = self.number_of_columns
+        public = (threshold_table(self.matrix, budget, rows), noise_table(self.matrix, rows))
+        if table is None:
+            return public
+        counting = self._counting(table, NoiseSource.from_operating_system())
+        return (*public, survival_table(self.matrix, counting.counts()))
+
+    def _require_fit(self, schema: Schema) -> None:
+        known = self._known(schema)
+        what = "item" if schema.long else "attribute"
+        if self.column_sets is not None:
+            named_columns(self.column_sets, known, what)
+        elif max(self.columns) > len(known):
+            raise ParameterError(
+                f"columns must be at most the {len(known)} {what}s there are, got {max(self.columns)}. Ask for fewer.",
+                parameter="columns",
+            )
+        if self.truncation_key is not None and schema.long is None:
+            raise ParameterError(
+                "truncation_key needs unit-item-value data, whose units have names; rows of an ordinary table have none. "
+                "Leave it out.",
+                parameter="truncation_key",
+            )
+        for name in self.recoding:
+            if name not in (schema.long.names[1:] if schema.long else schema.publishable.names):
+                raise ParameterError(
+                    f"recoding names {name!r}, which is no attribute whose categories can be grouped. "
+                    "Name a published attribute; of unit-item-value data, the value.",
+                    parameter="recoding",
+                )
+
+    def _known(self, schema: Schema) -> tuple[str, ...]:
+        """What columns are made of: items, or attributes."""
+        return schema[schema.long.item].labels if schema.long else schema.publishable.names
+
+    def _counting(self, table: PrivateTable, noise: NoiseSource) -> WideCounting | LongCounting:
+        given: Groups | None = None
+        if self.column_sets is not None:
+            what = "item" if table.schema.long else "attribute"
+            given = named_columns(self.column_sets, self._known(table.schema), what)
+        budget = SimilarityBudget(self.similarity, self.schema_epsilon or None, self.similarity_items)
+        kind = LongCounting if table.schema.long else WideCounting
+        return kind.of(
+            table,
+            columns=given or self.columns,
+            column_budget=self.column_budget if self.is_truncated else None,
+            recoding=self.recoding,
+            similarity=budget,
+            truncation_key=self.truncation_key,
+            noise=noise,
+        )
+
+    def _law(self, schema: Schema, counting: WideCounting | LongCounting) -> NoisyRows:
+        dropping = self.column_budget if self.is_truncated else None
+        if isinstance(counting, WideCounting):
+            columns = wide_columns(counting)
+            return NoisyRows(matrix=self.matrix, columns=columns, column_budget=dropping)
+        assert schema.long is not None
+        long = long_columns(schema.long, counting)
+        return NoisyRows(matrix=self.matrix, long=long, column_budget=dropping)
+
+    def _require_some(self, tables: Sequence[PublishedTable]) -> None:
+        is_empty = not any(batch.number_of_rows for each in tables for batch in each.batches())
+        if is_empty and not self.allow_empty:
+            raise DataError(
+                "no row survived: none occurs often enough at these parameters. Raise epsilon or delta, lower k or the "
+                "number of columns, recode to fewer categories, or set allow_empty = true.",
+                number_of_rows=0,
+            )
+
+    def _assumptions(self, schema: Schema) -> tuple[str, ...]:
+        unit = "Every person has one row." if schema.long is None else "Every person is one unit."
+        return (
+            unit,
+            "The private table is published once.",
+            "Epsilon and delta are about one row (or unit) more or less; for one replaced, epsilon doubles.",
+            *(
+                (
+                    (
+                        "Semantic k-anonymity holds for each column by itself, given the columns and what each row keeps "
+                        "in them, and is not claimed for all together."
+                    ),
+                )
+                if self.is_cut
+                else ()
+            ),
+        )
+
+    def _chosen(self) -> dict[str, str]:
+        if not self.learns_columns:
+            return {}
+        if self.schema_share:
+            return {
+                "columns": f"learned from noisy similarities, with epsilon {self.schema_epsilon:.4g} of the total"
+            }
+        return {
+            "columns": "learned from exact similarities of the private rows; the promise is conditional on them"
+        }
+
+
+def _divided(total: Fraction, parts: int) -> float:
+    """The largest double of which so many do not exceed a total."""
+    share = float(total / parts)
+    return share if Fraction(share) * parts <= total else math.nextafter(share, 0)

@@ -1,0 +1,147 @@
+"""Unit-item-value data in memory, sparse: for every unit the items it has, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.chance.randomness import NoiseStream
+from sfumato.errors import DataError
+
+Codes = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SparseUnits:
+    """Entries sorted by unit and item; an item occurs at most once in a unit.
+
+    Parameters
+    ----------
+    names
+        Of the units, ``(units,)``; private.
+    starts
+        ``(units + 1,)``; the entries of unit u are ``starts[u]`` up to ``starts[u + 1]``.
+    items, values
+        ``(entries,)`` codes.
+    number_of_items, number_of_values
+        Sizes of the two domains.
+
+    Examples
+    --------
+    >>> SparseUnits.from_triples(["a", "b"], [0, 1, 0], [2, 0, 1], [4, 4, 3], 3, 5)
+    SparseUnits(2 units, 3 items)
+    """
+
+    names: Sequence[str]
+    starts: npt.NDArray[np.int64]
+    items: Codes
+    values: Codes
+    number_of_items: int
+    number_of_values: int
+
+    def __repr__(self) -> str:
+        return f"SparseUnits({self.number_of_units} units, {self.number_of_items} items)"
+
+    @classmethod
+    def from_triples(
+        cls,
+        names: Sequence[str],
+        units: npt.ArrayLike,
+        items: npt.ArrayLike,
+        values: npt.ArrayLike,
+        number_of_items: int,
+        number_of_values: int,
+    ) -> SparseUnits:
+        """From entries in any order.
+
+        Raises
+        ------
+        DataError
+            When a unit has two values for one item; says how many rows are concerned, not which.
+        """
+        # One number for each entry: sorting numbers is many times faster than sorting by three keys.
+        keys = np.asarray(units, np.int64) * number_of_items + np.asarray(items, np.int64)
+        keys = np.sort(keys * number_of_values + np.asarray(values, np.int64))
+        pairs, sorted_values = np.divmod(keys, number_of_values)
+        repeated = int(np.count_nonzero(pairs[1:] == pairs[:-1]))
+        if repeated:
+            raise DataError(
+                f"{repeated:,} rows give a unit a second value for an item it already has. A unit has each item once; "
+                "keep one row of each.",
+                number_of_rows=repeated,
+            )
+        of_unit, sorted_items = np.divmod(pairs, number_of_items)
+        starts = np.searchsorted(of_unit, np.arange(len(names) + 1))
+        item_type = np.min_scalar_type(max(number_of_items - 1, 0))
+        value_type = np.min_scalar_type(max(number_of_values - 1, 0))
+        return cls(
+            names,
+            starts.astype(np.int64),
+            sorted_items.astype(item_type),
+            sorted_values.astype(value_type),
+            number_of_items,
+            number_of_values,
+        )
+
+    @property
+    def number_of_units(self) -> int:
+        """Units, those without entries included."""
+        return self.starts.size - 1
+
+    def units(self) -> npt.NDArray[np.int64]:
+        """Unit of every entry, ``(entries,)``."""
+        return np.repeat(np.arange(self.number_of_units), np.diff(self.starts))
+
+    def supports(self) -> npt.NDArray[np.int64]:
+        """How many units have each item, ``(items,)``."""
+        return np.bincount(self.items, minlength=self.number_of_items)
+
+    def keep(self, chosen: npt.NDArray[np.bool_]) -> SparseUnits:
+        """The same units with some of their entries."""
+        kept = np.concatenate([[0], np.cumsum(chosen)])[self.starts]
+        return SparseUnits(
+            self.names,
+            kept.astype(np.int64),
+            self.items[chosen],
+            self.values[chosen],
+            self.number_of_items,
+            self.number_of_values,
+        )
+
+    def at_most(self, entries: int, stream: NoiseStream) -> SparseUnits:
+        """At most so many entries of every unit, a uniformly random choice of them."""
+        if np.diff(self.starts).max(initial=0) <= entries:
+            return self
+        return self.keep(rank_within(self.units(), stream.words(self.items.size)) < entries)
+
+    def recoded(self, code_of: Codes, number_of_values: int) -> SparseUnits:
+        """The same entries with coarser values; ``code_of[old]`` is the new code."""
+        return SparseUnits(
+            self.names,
+            self.starts,
+            self.items,
+            np.asarray(code_of)[self.values],
+            self.number_of_items,
+            number_of_values,
+        )
+
+
+def rank_within(groups: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Place of every element in its group when sorted by key, from 0 on.
+
+    Examples
+    --------
+    >>> rank_within(np.array([0, 1, 0]), np.array([9, 1, 3], np.uint64)).tolist()
+    [1, 0, 0]
+    """
+    order = np.lexsort((keys, groups))
+    ordered = groups[order]
+    is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    begins = np.maximum.accumulate(np.where(is_first, np.arange(ordered.size), 0))
+    ranks = np.empty(ordered.size, np.int64)
+    ranks[order] = np.arange(ordered.size) - begins
+    return ranks

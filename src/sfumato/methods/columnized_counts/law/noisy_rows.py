@@ -1,0 +1,382 @@
+"""Rows, or fragments of rows, published with noisy counts; rare ones are left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Annotated, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import Field, model_validator
+
+from sfumato.chance.noise_sums import half_widths_of_sums
+from sfumato.errors import NotIdentifiableError, TooLargeError
+from sfumato.laws.base import Law, Published, Target
+from sfumato.methods.columnized_counts.law.columns import (
+    COLUMN_COLUMN,
+    COUNT_COLUMN,
+    FRAGMENT_COLUMN,
+    Entries,
+    LongColumns,
+    PublishedColumn,
+    read_table,
+)
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.values.counts import LARGEST_TABLE, CountTable
+from sfumato.values.estimates import Estimates, Feasibility, Floats, normal_quantile
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection, Tabulation
+
+SURELY_PUBLISHED = 0.95
+"""Probability with which a row would have been published that is called absent below a bound."""
+
+DEPENDABLE = 0.99
+"""Release probability from which a single published row is not there by luck."""
+
+
+class NoisyRows(Law):
+    """Each different row was left out, or published with a noisy count, by a public matrix.
+
+    A row that is published and well above the threshold has its count known up to noise of the stated
+    law. Rows below the threshold are left out, and how many there are nobody can tell: a sum over rows is
+    bounded below for certain (a published row occurs at least k times) and not above. Its estimate counts
+    what was left out as none, which is a model and not a measurement; it leans low. What goes with what
+    across columns that were cut apart is not in the release at all and is refused.
+
+    Notes
+    -----
+    Given that it is published, a row's count is ``k + max(0, f - k + G)``, whose mean exceeds f by
+    ``r^(f-k+1) / (1 - r^2)``: nothing, once f is well above k. The variance is ``2r / (1-r)^2``, independent
+    between rows. Where nothing was published, a row that would have been published almost surely is not
+    there: the standard error of such a zero says so.
+
+    References
+    ----------
+    Li and Li, section 5; eq. 4.
+
+    Examples
+    --------
+    >>> matrix = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
+    >>> column = PublishedColumn(table="rows", attributes=("sex", "job"), sizes=(2, 3))
+    >>> print(NoisyRows(matrix=matrix, columns=(column,)).sentence)
+    Each different row over sex and job was left out, surely below 5 copies and hardly ever from 18 on, or
+    published with noise on its count (standard deviation 1.4).
+    """
+
+    law: Literal["noisy-rows"] = "noisy-rows"
+    matrix: NoisyCountMatrix
+    columns: tuple[PublishedColumn, ...] = ()
+    long: LongColumns | None = None
+    column_budget: Annotated[int, Field(ge=1)] | None = None
+
+    estimate_is: ClassVar[str] = (
+        "counts rows, and parts of rows, that were left out as none, so that sums lean low; "
+        "the certain bounds hold without that"
+    )
+    estimators: ClassVar[Mapping[str, str]] = {
+        "weighted": (
+            "each published row stands for 1/probability rows of its count; assumes that rows below k are none, "
+            "and is unsteady where counts are near the threshold"
+        )
+    }
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if bool(self.columns) == (self.long is not None):
+            raise ValueError("the law has columns of attributes, or long columns, one of them.")
+        return self
+
+    def estimate(
+        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
+    ) -> Estimates:
+        """Cells of the tabulation under the stated model, with certain bounds."""
+        return self._tabulate(published, tabulation, target, is_weighted=False)
+
+    def estimate_by(
+        self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
+    ) -> Estimates:
+        """The same with each published row weighed by how likely it was to be published."""
+        if estimator not in self.estimators:
+            return super().estimate_by(estimator, published, tabulation, target=target)
+        return self._tabulate(published, tabulation, target, is_weighted=True)
+
+    def _tabulate(
+        self, published: Published, tabulation: Tabulation, target: Target, *, is_weighted: bool
+    ) -> Estimates:
+        schema = published.schema
+        self._require_published(schema, tabulation.where)
+        names = tuple(dict.fromkeys((*tabulation.by, *tabulation.where.names)))
+        whole = self._entries(published, schema, names)
+        entries = whole.keep(tabulation.where)
+        chosen = [_chosen(schema, tabulation, name) for name in tabulation.by]
+        size = math.prod(each.size for each in chosen)
+        if size > LARGEST_TABLE:
+            raise TooLargeError(
+                f"a table over {', '.join(tabulation.by)} has {size:,} cells; at most {LARGEST_TABLE:,} fit. "
+                "Ask for fewer attributes."
+            )
+        cells = np.zeros(entries.counts.size, np.int64)
+        for name, codes in zip(tabulation.by, chosen, strict=True):
+            cells = cells * codes.size + np.searchsorted(codes, entries.codes[name])
+        values, variances = self._contributions(entries, is_weighted=is_weighted)
+        sums = np.bincount(cells, weights=values, minlength=size).astype(np.float64)
+        spread = _squared_sums(cells, entries.fragment, np.sqrt(variances), size)
+        numbers = np.bincount(cells, minlength=size)
+        # Where nothing was published a row may still have been left out: zero is not certain.
+        spread[numbers == 0] = self._error_of_absence**2
+        share = self._share_kept(schema)
+        sums, spread = sums / share, _spread_when_kept(spread, sums, share)
+        if target == "population":
+            rows = max(float(whole.counts.sum()) / share, 1.0)
+            return Estimates(sums, spread + np.clip(sums * (1 - sums / rows), 0, None))
+        bounds = (self.matrix.k * numbers.astype(np.float64), np.full(size, np.inf))
+        if is_weighted or self.long is not None or share < 1:
+            return Estimates(sums, spread, bounds=bounds)
+        return Estimates(sums, spread, bounds=bounds, half_widths=partial(self._half_widths, numbers))
+
+    def _half_widths(self, numbers: npt.NDArray[np.int64], confidence_level: float) -> Floats:
+        """Of sums of so many published counts, by the law of their noise; of none, as their standard error says."""
+        absent = normal_quantile(confidence_level) * self._error_of_absence
+        present = half_widths_of_sums(self.matrix.noise, np.maximum(numbers, 1), confidence_level)
+        return np.where(numbers == 0, absent, present)
+
+    def estimate_selections(
+        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
+    ) -> Estimates:
+        """Selections that may overlap; those that share published rows share their noise.
+
+        All are read from one column where one holds them all, so that shares are shares of one whole.
+        """
+        schema = published.schema
+        together = tuple(dict.fromkeys(name for each in selections for name in each.names))
+        try:
+            self._column(together)
+            names = [together] * len(selections)
+        except NotIdentifiableError:
+            names = [each.names for each in selections]
+        read = {each: self._entries(published, schema, each) for each in set(names)}
+        number = len(selections)
+        values, covariance = np.empty(number), np.zeros((number, number))
+        for i, one in enumerate(selections):
+            self._require_published(schema, one)
+            entries = read[names[i]].keep(one)
+            values[i] = entries.counts.sum()
+            for j, other in enumerate(selections):
+                if names[i] == names[j]:
+                    covariance[i, j] = self._shared_variance(entries, read[names[j]].keep(other))
+                    if target == "population":
+                        rows = max(float(read[names[i]].counts.sum()), 1.0)
+                        both = entries.keep(other).counts.sum()
+                        covariance[i, j] += both - values[i] * read[names[j]].keep(other).counts.sum() / rows
+            if not entries.counts.size:
+                covariance[i, i] = self._error_of_absence**2
+        share = self._share_kept(schema)
+        if share < 1:
+            both = np.array(
+                [
+                    [
+                        read[a].keep(one).keep(other).counts.sum() if a == b else 0.0
+                        for b, other in zip(names, selections, strict=True)
+                    ]
+                    for a, one in zip(names, selections, strict=True)
+                ]
+            )
+            values, covariance = values / share, _spread_when_kept(covariance, both, share)
+        return Estimates(values, np.clip(np.diagonal(covariance), 0, None), covariance)
+
+    def _share_kept(self, schema: Schema) -> float:
+        """Which share of all parts the column budget kept, where that is public; 1 where it is not, or all were.
+
+        A row has a part in every column unless all of the column's attributes are missing from it. Where each
+        column holds an attribute that cannot be missing, every row kept exactly the budget, each part equally
+        likely; elsewhere rows with fewer parts kept a larger share, and nobody can tell how large.
+        """
+        if self.column_budget is None or not self.columns:
+            return 1.0
+        is_whole = all(
+            any(schema[name].missing == "error" for name in each.attributes) for each in self.columns
+        )
+        return self.column_budget / len(self.columns) if is_whole else 1.0
+
+    def consistent(
+        self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
+    ) -> Floats:
+        """The estimates themselves: sums of published counts are never negative and add up."""
+        del feasibility
+        return self.estimate(published, tabulation).values
+
+    def expected_standard_errors(self, true_counts: CountTable) -> Floats:
+        """Root mean square error of single rows: noise where a row is published, its count where it is not.
+
+        Raises
+        ------
+        NotIdentifiableError
+            For sums over rows, whose error depends on how the counts are spread over the rows.
+        """
+        column = self._column(true_counts.names)
+        if column is None or set(column.attributes) != set(true_counts.names):
+            raise NotIdentifiableError(
+                "the error of a sum over rows depends on how its count is spread over them, which the sum does not say. "
+                "Plan with the data: the plan states which share of the rows survives."
+            )
+        counts = np.asarray(true_counts.counts, np.float64)
+        appears, left_out = self.matrix.release_probabilities_of(true_counts.counts)
+        return np.asarray(np.sqrt(left_out * counts**2 + appears * self.matrix.noise.variance))
+
+    def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
+        """What was left out, and whether a single row is there by luck."""
+        column = self._column(where.names)
+        threshold = self.matrix.threshold(DEPENDABLE)
+        is_scaled = self._share_kept(published.schema) < 1
+        dropped = (
+            ()
+            if self.column_budget is None or is_scaled
+            else ("parts that were dropped to keep the column budget count as none, so the number leans low",)
+        )
+        if column is not None and self._are_single_rows(Tabulation(where=where), where.names):
+            if estimates.values[0] == 0:
+                return (
+                    f"the row is not published; rows below about {threshold} copies often are not",
+                    *dropped,
+                )
+            if estimates.values[0] < threshold:
+                return (
+                    f"near the threshold of about {threshold}: that it is published at all leans it upwards",
+                    *dropped,
+                )
+            return dropped
+        return (
+            f"rows that occur fewer than about {threshold} times were left out and count as none here",
+            *dropped,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The link in words."""
+        deviation = math.sqrt(self.matrix.noise.variance)
+        return (
+            f"Each different {self._what} was left out, surely below {self.matrix.k} copies and hardly ever from "
+            f"{self.matrix.threshold(DEPENDABLE)} on, or published with noise on its count "
+            f"(standard deviation {deviation:.2g}).{self._dropped}"
+        )
+
+    @property
+    def _dropped(self) -> str:
+        if self.column_budget is None:
+            return ""
+        return f" Of a row with parts in more than {self.column_budget} columns, the others were dropped."
+
+    @property
+    def _what(self) -> str:
+        if self.long is not None:
+            return f"set of items that a unit has in one of {len(self.long.columns)} columns"
+        if len(self.columns) > 1:
+            return f"fragment of a row in one of {len(self.columns)} columns"
+        return f"row over {' and '.join(self.columns[0].attributes)}"
+
+    @property
+    def _error_of_absence(self) -> float:
+        """Standard error whose 95 % interval ends where an absent row would have been published."""
+        return self.matrix.threshold(SURELY_PUBLISHED) / normal_quantile(SURELY_PUBLISHED)
+
+    def _column(self, names: Sequence[str]) -> PublishedColumn | None:
+        """The column that answers for some attributes: the one with the fewest cells; None for long data."""
+        if self.long is not None:
+            if set(names) <= set(self.long.names):
+                return None
+            raise NotIdentifiableError(
+                f"the release holds {' and '.join(self.long.names)} only. Ask about them."
+            )
+        holding = [each for each in self.columns if set(names) <= set(each.attributes)]
+        if not holding:
+            raise NotIdentifiableError(
+                f"no published column holds {' and '.join(names)} together. The table was cut into columns, and which "
+                "fragment of one belongs with which of another is not published, so that their joint counts are not "
+                "identified. Ask within one column."
+            )
+        return min(holding, key=lambda each: math.prod(each.sizes))
+
+    def _require_published(self, schema: Schema, where: Selection) -> None:
+        """Refuse a question about items that are in no column: nothing of them was published on purpose."""
+        chosen = None if self.long is None else where.codes(self.long.item)
+        if self.long is None or not chosen:
+            return
+        if (self.long.home_of(schema[self.long.item].size)[list(chosen)] < 0).all():
+            raise NotIdentifiableError(
+                f"no published column holds the {self.long.item} asked about, so the release says nothing of it. "
+                "Ask about one that is in a column."
+            )
+
+    def _are_single_rows(self, tabulation: Tabulation, names: Sequence[str]) -> bool:
+        """Whether every cell asked for is one row of the column, not a sum of several."""
+        column = self._column(names)
+        if column is None or set(names) != set(column.attributes):
+            return False
+        return all(
+            len(codes) == 1 for name, codes in tabulation.where.conditions if name not in tabulation.by
+        )
+
+    def _entries(self, published: Published, schema: Schema, names: Sequence[str]) -> Entries:
+        column = self._column(names)
+        if column is not None:
+            codes, (counts,) = read_table(published, column.table, names, (COUNT_COLUMN,))
+            return Entries(codes, counts.astype(np.float64), np.arange(counts.size))
+        assert self.long is not None
+        integers = (COUNT_COLUMN, COLUMN_COLUMN, FRAGMENT_COLUMN)
+        codes, (counts, of_column, fragment) = read_table(
+            published, self.long.table, self.long.names, integers
+        )
+        home = self.long.home_of(schema[self.long.item].size)
+        # Columns are numbered from 1 in what people read.
+        is_home = home[codes[self.long.item].astype(np.int64)] == of_column - 1
+        kept = {name: each[is_home] for name, each in codes.items()}
+        return Entries(kept, counts[is_home].astype(np.float64), fragment[is_home])
+
+    def _contributions(self, entries: Entries, *, is_weighted: bool) -> tuple[Floats, Floats]:
+        """What each published entry adds to a sum, and its variance."""
+        noise = self.matrix.noise.variance
+        if not is_weighted:
+            return entries.counts, np.full(entries.counts.size, noise)
+        # Horvitz and Thompson: mean f and variance (1-w)/w f^2 + noise/w for a row of f copies, in which
+        # the published count stands for f.
+        appears, left_out = self.matrix.release_probabilities_of(entries.counts)
+        variances = left_out / appears**2 * entries.counts**2 + noise / appears**2
+        return entries.counts / appears, variances
+
+    def _shared_variance(self, one: Entries, other: Entries) -> float:
+        """Covariance of two sums of published counts: noise of the fragments that are in both."""
+        fragments, numbers = np.unique(one.fragment, return_counts=True)
+        others, other_numbers = np.unique(other.fragment, return_counts=True)
+        _, mine, theirs = np.intersect1d(fragments, others, assume_unique=True, return_indices=True)
+        return float(self.matrix.noise.variance * (numbers[mine] * other_numbers[theirs]).sum())
+
+
+def _chosen(schema: Schema, tabulation: Tabulation, name: str) -> npt.NDArray[np.int64]:
+    """Codes of an attribute that a tabulation shows, in order."""
+    codes = tabulation.where.codes(name)
+    return np.arange(schema[name].size) if codes is None else np.array(codes, np.int64)
+
+
+def _spread_when_kept(spread: Floats, kept: Floats, share: float) -> Floats:
+    """Variance of ``kept / share``: that of what was published, and of the draw of what was kept.
+
+    With K of X parts kept independently, var(K / p) = X (1 - p) / p, and K / p estimates X.
+    """
+    return spread / share**2 + kept * (1 - share) / share**2
+
+
+def _squared_sums(
+    cells: npt.NDArray[np.int64], fragment: npt.NDArray[np.int64], deviations: Floats, size: int
+) -> Floats:
+    """Variance of each cell: deviations add up within a fragment, whose noise is one, and then as squares."""
+    if not cells.size:
+        return np.zeros(size)
+    order = np.lexsort((fragment, cells))
+    cells, fragment, deviations = cells[order], fragment[order], deviations[order]
+    is_new = np.ones(cells.size, np.bool_)
+    is_new[1:] = (cells[1:] != cells[:-1]) | (fragment[1:] != fragment[:-1])
+    starts = np.flatnonzero(is_new)
+    squares = np.add.reduceat(deviations, starts) ** 2
+    return np.bincount(cells[starts], weights=squares, minlength=size).astype(np.float64)

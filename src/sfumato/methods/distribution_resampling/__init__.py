@@ -1,0 +1,1 @@
+"""Distribution-based resampling: the baseline that keeps a distribution and nothing else."""

@@ -1,0 +1,146 @@
+"""Distribution-based resampling (DBR): the baseline that keeps a distribution and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.methods.base import Design
+from sfumato.methods.distribution_resampling.law import ResampledRows
+from sfumato.methods.splu_gen.design import read_codes
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Role, Schema
+
+
+class DistributionResampling(Design):
+    """Replace each sensitive value by the value of a row drawn at random from the whole table.
+
+    Promise
+        None is proved. A published value says nothing of its own row, but the release as a whole shows
+        how frequent each value is.
+    Against whom
+        Nobody in particular; it is the baseline that decoys are compared with.
+    Weaknesses
+        How sensitive values go with anything else is lost, for analysts and attackers alike.
+
+    References
+    ----------
+    Fu, Wang, Wong, Wang and Jiang (2014), section 6.2.3 (there called DBR).
+
+    Examples
+    --------
+    >>> DistributionResampling().to_dict()
+    {'method': 'distribution-resampling'}
+    """
+
+    method: Literal["distribution-resampling"] = "distribution-resampling"
+
+    title: ClassVar[str] = "distribution-based resampling (DBR)"
+    summary: ClassVar[str] = (
+        "Every row is published with each sensitive value replaced by that of a row drawn at random from the whole "
+        "table. The distribution of each sensitive attribute survives; its association with everything else does not."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "No promise is proved: a value that one person holds can appear, and then is known to exist.",
+        "Associations with other attributes are lost; answers about them only pretend independence.",
+        "Publishing the same rows again averages the error of each value's count away.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        (
+            "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum "
+            "utility in data publishing. Journal of Biomedical Informatics."
+        ),
+    )
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """There is nothing to choose."""
+        del schema
+        return cls()
+
+    def drawn(self, schema: Schema) -> tuple[str, ...]:
+        """Attributes that are drawn anew: the sensitive ones.
+
+        Raises
+        ------
+        ParameterError
+            When there is none.
+        """
+        names = tuple(each.name for each in schema.with_role(Role.SENSITIVE))
+        if not names:
+            raise ParameterError(
+                "no attribute is marked sensitive, so there is nothing to draw anew. "
+                'Give one role = "sensitive" in the schema.',
+                parameter="schema",
+            )
+        return names
+
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """None: it is a baseline."""
+        self.drawn(schema)
+        return ()
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """Rows with their sensitive values drawn anew."""
+        schema = table.schema.publishable
+        names = self.drawn(table.schema)
+        values = read_codes(table, names)
+
+        def batches() -> Iterator[CodedBatch]:
+            for number, batch in enumerate(table.scan()):
+                codes = dict(batch.codes)
+                for name in names:
+                    # The value of a uniformly drawn row has exactly the table's own distribution.
+                    stream = noise.named(f"resample {name}").stream(number)
+                    bounds = np.full(batch.number_of_rows, len(values[name]), dtype=np.uint64)
+                    codes[name] = values[name][stream.integers_below(bounds).astype(np.int64)]
+                yield CodedBatch(codes, batch.number_of_rows)
+
+        return Publication(
+            tables=(PublishedTable("rows", schema, batches),),
+            law=ResampledRows(attributes=names),
+            guarantees=(),
+            design=self.to_dict(),
+            assumptions=("Every person has one row.", "The private table is published once."),
+            not_protected=tuple(f"{name}: published as it is" for name in schema.names if name not in names),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+        )
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """Standard errors of a category's count to expect."""
+        names = self.drawn(schema)
+        law = ResampledRows(attributes=names)
+        shares = ResultTable(
+            f"Expected standard error of a category's count among {rows:,} rows",
+            ("attribute", "share of rows", "count", "expected std. error"),
+            tuple(
+                (name, share, share * rows, (rows * share * (1 - share)) ** 0.5)
+                for name in names
+                for share in (0.001, 0.01, 0.1)
+            ),
+        )
+        if table is None:
+            return (shares,)
+        private = []
+        for name in names:
+            counts = table.count_by([name])
+            errors = law.expected_standard_errors(counts)
+            rows_of_table = zip(table.schema[name].labels, counts.counts, errors, strict=True)
+            private.append(
+                ResultTable(
+                    f"Expected standard error of each count of {name}",
+                    ("category", "true count", "expected std. error"),
+                    tuple((label, int(count), float(error)) for label, count, error in rows_of_table),
+                    is_private=True,
+                )
+            )
+        return (shares, *private)

@@ -1,0 +1,383 @@
+"""Generalization: coarser values, so that every row has company (k-anonymity and its family)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.coarsening.building import (
+    FrequencyForm,
+    HierarchyForm,
+    OrderedForm,
+    balanced_hierarchy,
+    flat_hierarchy,
+    read_hierarchy_form,
+    stated_hierarchies,
+)
+from sfumato.data.coarsening.hierarchy import Hierarchy
+from sfumato.data.personal_groups import refuse_changed_table
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError, nearest
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.beta_likeness import BetaLikeness
+from sfumato.guarantees.delta_disclosure import DeltaDisclosure
+from sfumato.guarantees.k_anonymity import KAnonymity
+from sfumato.guarantees.l_diversity import LDiversity, Variant
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.guarantees.t_closeness import Ground, TCloseness
+from sfumato.methods.base import Design
+from sfumato.methods.generalization.design.criteria import Promise, class_criterion, refuse_unreachable
+from sfumato.methods.generalization.design.recoding import (
+    Recoded,
+    count_rows,
+    found_in_rows,
+    recode_by_boxes,
+    recode_by_levels,
+    require_few_dropped,
+    search_levels,
+)
+from sfumato.methods.generalization.design.settings import contradiction
+from sfumato.methods.generalization.kernels.applying import UncountedRowsError
+from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, Ordered
+from sfumato.methods.generalization.kernels.rows import Criterion
+from sfumato.methods.generalization.law import GeneralizedRows
+from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Attribute, Role, Schema
+
+EXAMPLE_K = 5
+FANOUT_OF_NUMBERS = 2
+"""Of the hierarchy that numeric attributes get where a tree is needed and none is stated."""
+
+
+class Generalization(Design):
+    """Publish every row with its quasi-identifiers made coarser, until each equals at least k - 1 others.
+
+    Promise
+        k-anonymity on the quasi-identifiers, and l-diversity, t-closeness, beta-likeness or
+        delta-disclosure of the sensitive attributes when asked for. With ``search="fixed"``, a recoding
+        that does not look at the data and keeps only rows that at least k people share in all attributes:
+        semantic k-anonymity, unless ``suppression`` or learned categories make it look at them after all.
+    Against whom
+        Someone who links the release with outside records on the quasi-identifiers.
+    Weaknesses
+        The promise is about the published table, not about how it was chosen; a recoding that was
+        searched for can be run backwards. What all rows of a class have in common is known of each.
+
+    References
+    ----------
+    Sweeney (2002); LeFevre, DeWitt and Ramakrishnan (2005, 2006); Li and Li, theorem 2 for the fixed recoding.
+
+    Examples
+    --------
+    >>> Generalization(k=5).to_dict()["search"]
+    'mondrian'
+    """
+
+    method: Literal["generalization"] = "generalization"
+    k: Annotated[int, Field(strict=True, ge=1)] = Field(description="fewest rows of a class")
+    search: Literal["mondrian", "full-domain", "fixed"] = Field(
+        default="mondrian",
+        description="mondrian: local recoding; full-domain: the best level of every attribute; fixed: given levels",
+    )
+    suppression: Annotated[float, Field(strict=True, ge=0, lt=1)] | None = Field(
+        default=None,
+        description="largest share of rows that may be dropped; none for full-domain, any for fixed when not given",
+    )
+    boxes: Literal["cut", "tight"] = Field(
+        default="cut",
+        description="for search=mondrian: values as the cuts leave them, or tight around the rows (publishes extremes)",
+    )
+    l_value: Annotated[float, Field(ge=1)] | None = Field(
+        default=None, description="l of the l-diversity of every sensitive attribute"
+    )
+    diversity: Variant = Field(default="distinct", description="kind of l-diversity")
+    diversity_constant: Annotated[float, Field(strict=True, gt=0)] = Field(
+        default=1.0, description="c of recursive (c, l)-diversity"
+    )
+    t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
+        default=None, description="t of the t-closeness of every sensitive attribute"
+    )
+    t_ground: Ground = Field(
+        default="equal", description="distance of sensitive values for t-closeness: equal, or ordered"
+    )
+    beta: Annotated[float, Field(strict=True, gt=0)] | None = Field(
+        default=None, description="beta of the beta-likeness of every sensitive attribute"
+    )
+    disclosure_bound: Annotated[float, Field(strict=True, gt=0)] | None = Field(
+        default=None, description="bound of the delta-disclosure of every sensitive attribute"
+    )
+    hierarchies: dict[str, HierarchyForm] = Field(
+        default_factory=dict,
+        description="by attribute: a tree, paths, fanout, widths, frequency_fanout, ordered, or a file",
+    )
+    levels: dict[str, Annotated[int, Field(strict=True, ge=0)]] = Field(
+        default_factory=dict, description="for search=fixed: the level of every generalized attribute"
+    )
+
+    title: ClassVar[str] = "generalization"
+    summary: ClassVar[str] = (
+        "Quasi-identifiers are published as coarser values (intervals, groups of categories), so that every row "
+        "equals at least k - 1 others on them; some rows may be dropped. Counts of the original categories are "
+        "bounded for certain, and estimated under an assumption that is named."
+    )
+    weaknesses: ClassVar[tuple[str, ...]] = (
+        "What all rows of a class say is known of every member: k-anonymity alone does not hide a shared value.",
+        (
+            "A recoding found by search is as fine as the data allow; an attacker who knows the search can rule out "
+            "tables for which it would have stopped elsewhere (minimality, downcoding). The fixed search avoids this."
+        ),
+        "Two releases of overlapping tables can be intersected; each may be k-anonymous and both together not.",
+        "Attributes that are not quasi-identifiers are published as they are.",
+    )
+    citations: ClassVar[tuple[str, ...]] = (
+        "Sweeney, L. (2002). k-anonymity: a model for protecting privacy. IJUFKS 10(5).",
+        "LeFevre, K., DeWitt, D. J., Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE.",
+        "Machanavajjhala, A. et al. (2007). l-diversity: privacy beyond k-anonymity. TKDD 1(1).",
+        "Li, N., Li, T., Venkatasubramanian, S. (2007). t-closeness. ICDE.",
+        "Cohen, A. (2022). Attacks on deidentification's defenses. USENIX Security.",
+    )
+
+    @field_validator("hierarchies", mode="before")
+    @classmethod
+    def _read_files(cls, value: Any) -> Any:
+        """A text is the path of a file; what it holds is kept, the path is not."""
+        if not isinstance(value, Mapping):
+            return value
+        return {
+            name: read_hierarchy_form(each) if isinstance(each, str) else each for name, each in value.items()
+        }
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        problem = contradiction(dict(self))
+        if problem:
+            raise ValueError(problem)
+        return self
+
+    @classmethod
+    def example(cls, schema: Schema) -> Self:
+        """Local recoding to small classes."""
+        del schema
+        return cls(k=EXAMPLE_K)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The method's name and every public parameter that is set, as plain data."""
+        return {
+            "method": self.method,
+            **self.model_dump(mode="json", exclude_defaults=True),
+            "search": self.search,
+        }
+
+    def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
+        """k-anonymity, and what else was asked for, of every sensitive attribute."""
+        promises: list[Guarantee] = [KAnonymity(k=self.k, quasi_identifiers=self._class_names(schema))]
+        if self._looks_at_nothing(schema):
+            promises.append(SemanticKAnonymity(k=self.k))
+        for name in self._sensitive(schema):
+            promises += self._promises(name)
+        return tuple(promises)
+
+    def _looks_at_nothing(self, schema: Schema) -> bool:
+        """Whether nothing but the rows with k equals decides what is published (k-DGS; Li and Li, theorem 2)."""
+        # Learned categories may be single people's; with a limit, rows that are in no release decide whether there is one.
+        return self.search == "fixed" and self.suppression is None and not schema.publishable.learned
+
+    def trees(self, schema: Schema) -> dict[str, Hierarchy]:
+        """The hierarchies that are stated, and not built from private counts."""
+        return stated_hierarchies(self.hierarchies, schema)
+
+    def _promises(self, name: str) -> list[Promise]:
+        made: list[Promise] = []
+        if self.l_value is not None:
+            made.append(
+                LDiversity(
+                    attribute=name, l_value=self.l_value, variant=self.diversity, c=self.diversity_constant
+                )
+            )
+        if self.t is not None:
+            made.append(TCloseness(attribute=name, t=self.t, ground=self.t_ground))
+        if self.beta is not None:
+            made.append(BetaLikeness(attribute=name, beta=self.beta))
+        if self.disclosure_bound is not None:
+            made.append(DeltaDisclosure(attribute=name, bound=self.disclosure_bound))
+        return made
+
+    def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
+        """Rows with their quasi-identifiers generalized."""
+        del noise  # Nothing is drawn: the order of rows is the storage's affair.
+        recoded = self.recode(table)
+        schema = recoded.published_schema(table.schema)
+
+        def batches() -> Iterator[CodedBatch]:
+            for batch in table.scan():
+                try:
+                    changed, kept = recoded.recoding.apply(batch.codes)
+                except UncountedRowsError:
+                    refuse_changed_table()
+                codes = {name: {**batch.codes, **changed}[name][kept] for name in schema.names}
+                yield CodedBatch(codes, int(kept.sum()))
+
+        is_fixed = self.search == "fixed"
+        return Publication(
+            tables=(PublishedTable("rows", schema, batches),),
+            law=GeneralizedRows(
+                attributes=table.schema.publishable.attributes,
+                covers=recoded.covers,
+                # The number dropped depends on single rows; a fixed recoding promises that nothing does.
+                suppressed_rows=None if is_fixed else recoded.suppressed,
+            ),
+            guarantees=self.guarantees(table.schema),
+            design=self.to_dict(),
+            assumptions=(
+                "Every person has one row.",
+                "The private table is published once.",
+                f"Point estimates: {GeneralizedRows.estimate_is}.",
+            ),
+            not_protected=tuple(
+                f"{name}: published as it is" for name in schema.names if name not in recoded.columns
+            ),
+            weaknesses=self.weaknesses,
+            citations=self.citations,
+            chosen_from_private_data={} if is_fixed else found_in_rows(self.search, self.hierarchies),
+        )
+
+    def recode(self, table: PrivateTable) -> Recoded:
+        """Find the recoding of a private table, and what it costs.
+
+        Raises
+        ------
+        ParameterError
+            When k is above the number of rows, or a criterion or the suppression limit cannot be met.
+        """
+        schema = table.schema
+        names = self._class_names(schema)
+        if self.k > table.number_of_rows:
+            raise ParameterError(
+                f"k = {self.k} is above the number of rows, {table.number_of_rows:,}: no class can be that large. "
+                "Lower k, or publish more rows.",
+                parameter="k",
+            )
+        sensitive = self._sensitive(schema)
+        if self.search == "fixed":
+            hierarchies = {name: self._hierarchy(schema[name], table) for name in self._leveled(schema)}
+            recoded = recode_by_levels(table, names, (), self.levels, hierarchies, Criterion(self.k))
+            require_few_dropped(recoded, table.number_of_rows, self.suppression, self.k)
+            return recoded
+        rows = count_rows(table, names, sensitive)
+        overall = np.bincount(rows.sensitive, weights=rows.counts, minlength=rows.sensitive_size)
+        promises = [each for name in sensitive for each in self._promises(name)]
+        sizes = {name: schema[name].size for name in sensitive}
+        criterion = class_criterion(self.k, promises, sizes, overall)
+        if self.search == "mondrian":
+            domains = [self._domain(schema[name], table) for name in names]
+            found = recode_by_boxes(schema, names, rows, domains, criterion, is_tight=self.boxes == "tight")
+            if found is None:
+                refuse_unreachable(promises, sizes, overall)
+            return found
+        hierarchies = {name: self._hierarchy(schema[name], table) for name in names}
+        # A share that is a whole number of rows must allow that number although the product may fall short.
+        most = int((self.suppression or 0.0) * rows.total + 1e-6)
+        levels = search_levels(names, rows, hierarchies, criterion, most)
+        if levels is None:
+            refuse_unreachable(promises, sizes, overall)
+        return recode_by_levels(table, names, sensitive, levels, hierarchies, criterion)
+
+    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+        """How every attribute may be generalized; with the table, what it costs."""
+        del rows
+        names = self._leveled(schema) if self.search == "fixed" else self._class_names(schema)
+        possible = ResultTable(
+            "How each attribute may be generalized",
+            ("attribute", "categories", "by", "levels"),
+            tuple((name, schema[name].size, *self._way(schema[name], table)) for name in names)
+            or (("none", 0, "nothing is generalized", 0),),
+        )
+        if table is None:
+            return (possible,)
+        recoded = self.recode(table)
+        total = int(recoded.sizes.sum()) + recoded.suppressed
+        cost = ResultTable(
+            "What the recoding costs, from the private table",
+            ("measure", "value"),
+            (
+                ("classes", len(recoded.sizes)),
+                ("smallest class", int(recoded.sizes.min(initial=total))),
+                ("rows dropped", recoded.suppressed),
+                ("normalized certainty penalty", recoded.loss.normalized_certainty_penalty),
+                ("granularity (higher is better)", recoded.loss.granularity),
+                ("discernibility", recoded.loss.discernibility),
+                ("average class size, in k", recoded.loss.average_class_size),
+            ),
+            is_private=True,
+        )
+        return possible, cost
+
+    def _way(self, attribute: Attribute, table: PrivateTable | None) -> tuple[str, int]:
+        form = self.hierarchies.get(attribute.name)
+        if isinstance(form, FrequencyForm) and table is None:
+            return "hierarchy by frequency", 0
+        if self.search == "mondrian" and isinstance(self._domain(attribute, table), Ordered):
+            return "any run of categories", attribute.size
+        return "hierarchy", self._hierarchy(attribute, table).height
+
+    def _class_names(self, schema: Schema) -> tuple[str, ...]:
+        """Attributes on which rows of a class are equal: all of them for a fixed recoding."""
+        for given in (self.hierarchies, self.levels):
+            for name in given:
+                if name not in schema.publishable:
+                    raise ParameterError(
+                        f"there is no attribute {name!r} to generalize; {nearest(name, schema.publishable.names)}",
+                        parameter="hierarchies" if given is self.hierarchies else "levels",
+                    )
+        if self.search == "fixed":
+            return schema.publishable.names
+        names = tuple(each.name for each in schema.with_role(Role.QUASI_IDENTIFIER))
+        outside = [name for name in self.hierarchies if name not in names]
+        if not names or outside:
+            reason = f"{outside[0]!r} has a hierarchy but is no" if outside else "no attribute is marked"
+            raise ParameterError(
+                f"{reason} quasi-identifier, so there is nothing to generalize. "
+                'Give it role = "quasi-identifier" in the schema.',
+                parameter="hierarchies" if outside else None,
+            )
+        return names
+
+    def _sensitive(self, schema: Schema) -> tuple[str, ...]:
+        """Attributes that the criteria are about; none when only k matters."""
+        if not self._promises("any"):
+            return ()
+        names = tuple(each.name for each in schema.with_role(Role.SENSITIVE))
+        if not names:
+            raise ParameterError(
+                "l-diversity, t-closeness and their like need a sensitive attribute, and none is marked. "
+                'Give one role = "sensitive" in the schema.',
+                parameter="l_value",
+            )
+        return names
+
+    def _leveled(self, schema: Schema) -> tuple[str, ...]:
+        """Attributes that a fixed recoding generalizes, in the schema's order."""
+        return tuple(name for name in schema.publishable.names if self.levels.get(name))
+
+    def _hierarchy(self, attribute: Attribute, table: PrivateTable | None) -> Hierarchy:
+        form = self.hierarchies.get(attribute.name)
+        if isinstance(form, FrequencyForm):
+            assert table is not None
+            return form.build_from(attribute, table.count_by([attribute.name]).counts)
+        if form is not None and not isinstance(form, OrderedForm):
+            return form.build(attribute)
+        if attribute.bins is not None or form is not None:
+            return balanced_hierarchy(attribute, FANOUT_OF_NUMBERS)
+        return flat_hierarchy(attribute)
+
+    def _domain(self, attribute: Attribute, table: PrivateTable | None) -> Domain:
+        form = self.hierarchies.get(attribute.name)
+        if isinstance(form, OrderedForm) or (form is None and attribute.bins is not None):
+            return Ordered(attribute.size)
+        return Nested(self._hierarchy(attribute, table))

@@ -1,0 +1,281 @@
+"""From private rows to a recoding: count what is distinct, search, and name what is published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.data.coarsening.building import FrequencyForm, HierarchyForm, group_label
+from sfumato.data.coarsening.hierarchy import Hierarchy
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError
+from sfumato.methods.generalization.kernels.applying import BoxRecoding, LevelRecoding, Recoding
+from sfumato.methods.generalization.kernels.full_domain import search_full_domain
+from sfumato.methods.generalization.kernels.loss import InformationLoss, information_loss
+from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, cut_boxes, tighten
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, MixedRadix
+from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
+
+Covers = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A published attribute: None when one value is left, which carries nothing and gets no column."""
+
+    attribute: Attribute | None
+    covers: Covers
+    codes: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Recoded:
+    """A recoding of a private table, and what is to be known of it.
+
+    Parameters
+    ----------
+    recoding
+        Recodes rows.
+    columns
+        The recoded attributes: what is published of each, and what stands behind it.
+    suppressed
+        Rows that are dropped.
+    sizes
+        ``(classes,)`` rows of every class that is published.
+    loss
+        What the recoding costs.
+    levels
+        The level of every attribute, where they are the same for all rows.
+    """
+
+    recoding: Recoding
+    columns: dict[str, Column]
+    suppressed: int
+    sizes: npt.NDArray[np.int64]
+    loss: InformationLoss
+    levels: dict[str, int] | None = None
+
+    def published_schema(self, schema: Schema) -> Schema:
+        """What stands in the file: recoded attributes, the others as they are."""
+        kept = [
+            each if each.name not in self.columns else self.columns[each.name].attribute
+            for each in schema.publishable.attributes
+        ]
+        shown = tuple(each for each in kept if each is not None)
+        if not shown:
+            raise ParameterError(
+                "every attribute was generalized until it says nothing, so nothing is left to publish. "
+                "Lower k, allow suppression, or publish further attributes.",
+                parameter="k",
+            )
+        return Schema(attributes=shown)
+
+    @property
+    def covers(self) -> dict[str, Covers]:
+        """For each recoded attribute, the original codes behind every published one."""
+        return {name: each.covers for name, each in self.columns.items()}
+
+
+def count_rows(table: PrivateTable, names: Sequence[str], sensitive: Sequence[str]) -> DistinctRows:
+    """Distinct combinations of some attributes and the sensitive ones. Private."""
+    radix = MixedRadix([each.size for each in table.schema.select(names)])
+    values = MixedRadix([each.size for each in table.schema.select(sensitive)] or [1])
+    number = int(np.prod(values.sizes))
+
+    def keys() -> Iterator[npt.NDArray[np.int64]]:
+        for batch in table.scan((*names, *sensitive)):
+            key = radix.encode([batch.codes[name] for name in names])
+            if sensitive:
+                key = key * number + values.encode([batch.codes[name] for name in sensitive])
+            yield key
+
+    return DistinctRows.count(radix, number, keys())
+
+
+def recode_by_boxes(
+    schema: Schema,
+    names: Sequence[str],
+    rows: DistinctRows,
+    domains: Sequence[Domain],
+    criterion: Criterion,
+    *,
+    is_tight: bool,
+) -> Recoded | None:
+    """Multidimensional local recoding; None when no class can satisfy the criterion."""
+    boxes = cut_boxes(rows, domains, criterion)
+    if boxes is None:
+        return None
+    if is_tight:
+        boxes = tighten(boxes, rows, domains)
+    # Combinations are published by quasi-identifiers alone: a box holds all sensitive values of one.
+    combinations = rows.keys // rows.sensitive_size
+    starts = np.flatnonzero(np.diff(combinations, prepend=-1))
+    columns: dict[str, Column] = {}
+    covered = np.empty(boxes.values.shape, dtype=np.int64)
+    for place, (name, domain) in enumerate(zip(names, domains, strict=True)):
+        used, codes = np.unique(boxes.values[:, place], return_inverse=True)
+        covers = tuple(domain.cover(int(value)) for value in used)
+        covered[:, place] = np.array([len(each) for each in covers])[codes]
+        labels = [
+            domain.hierarchy.labels[value] if isinstance(domain, Nested) else group_label(schema[name], cover)
+            for value, cover in zip(used.tolist(), covers, strict=True)
+        ]
+        columns[name] = _column(schema[name], labels, covers, codes[boxes.box[starts]])
+    loss = information_loss(
+        covered,
+        boxes.sizes,
+        np.array(rows.radix.sizes),
+        np.array([not isinstance(domain, Nested) for domain in domains]),
+        k=criterion.k,
+    )
+    published = {name: each.codes for name, each in columns.items() if each.attribute is not None}
+    recoding = BoxRecoding(rows.radix, tuple(names), combinations[starts], published)
+    return Recoded(recoding, columns, 0, boxes.sizes, loss)
+
+
+def search_levels(
+    names: Sequence[str],
+    rows: DistinctRows,
+    hierarchies: Mapping[str, Hierarchy],
+    criterion: Criterion,
+    most_suppressed: int,
+) -> dict[str, int] | None:
+    """The best level of every attribute; None when no class can satisfy the criterion."""
+    levels = [
+        [_first_codes(hierarchies[name], number) for number in range(hierarchies[name].height + 1)]
+        for name in names
+    ]
+    found = search_full_domain(rows, levels, criterion, most_suppressed=most_suppressed)
+    return None if found is None else dict(zip(names, found.levels, strict=True))
+
+
+def recode_by_levels(
+    table: PrivateTable,
+    names: Sequence[str],
+    sensitive: Sequence[str],
+    levels: Mapping[str, int],
+    hierarchies: Mapping[str, Hierarchy],
+    criterion: Criterion,
+) -> Recoded:
+    """One level for each attribute; classes over ``names`` that fail the criterion are dropped."""
+    columns: dict[str, Column] = {}
+    for name, level in levels.items():
+        if level:
+            hierarchy = hierarchies[name]
+            used, codes = np.unique(hierarchy.level(level), return_inverse=True)
+            covers = tuple(hierarchy.covers[node] for node in used)
+            columns[name] = _column(
+                table.schema[name], [hierarchy.labels[node] for node in used], covers, codes
+            )
+    maps = {name: each.codes for name, each in columns.items() if each.attribute is not None}
+    shown = tuple(name for name in names if name in maps or name not in columns)
+    sizes_shown = [len(columns[name].covers) if name in maps else table.schema[name].size for name in shown]
+    radix = MixedRadix(sizes_shown)
+    recoding = LevelRecoding(maps, radix, shown, np.empty(0, np.int64))
+    classes, sizes, passed = _classes(table, recoding, sensitive, criterion)
+    kept = classes[passed]
+    covered = np.ones((len(kept), len(names)), dtype=np.int64)
+    for place, name in enumerate(names):
+        if name in columns:
+            lengths = np.array([len(each) for each in columns[name].covers])
+            covered[:, place] = lengths[radix.digit(kept, shown.index(name))] if name in maps else lengths[0]
+    suppressed = int(sizes[~passed].sum())
+    loss = information_loss(
+        covered,
+        sizes[passed],
+        np.array([each.size for each in table.schema.select(names)]),
+        np.zeros(len(names), dtype=np.bool_),
+        k=criterion.k,
+        suppressed=suppressed,
+    )
+    dropping = LevelRecoding(maps, radix, shown, classes[~passed])
+    return Recoded(dropping, columns, suppressed, sizes[passed], loss, dict(levels))
+
+
+def require_few_dropped(recoded: Recoded, rows: int, suppression: float | None, k: int) -> None:
+    """Refuse a recoding by stated levels that drops more rows than allowed, or all of them.
+
+    Raises
+    ------
+    ParameterError
+        Saying what could be met.
+    """
+    if recoded.suppressed == rows:
+        raise ParameterError(
+            f"no row has k = {k} equals at these levels, so nothing would be published. "
+            "Lower k, or raise the levels.",
+            parameter="levels",
+        )
+    share = recoded.suppressed / rows
+    if suppression is not None and share > suppression:
+        enough = np.ceil(share * 1e4) / 1e4
+        # Some row is kept, so a limit below 1 would do; rounded up it may not be one.
+        raised = f"Raise suppression to {enough:.4f}, lower k" if enough < 1 else "Lower k"
+        raise ParameterError(
+            f"the fixed recoding drops {recoded.suppressed:,} of {rows:,} rows, more than suppression = "
+            f"{suppression:.4g} allows. {raised}, or raise the levels.",
+            parameter="suppression",
+        )
+
+
+def found_in_rows(search: str, hierarchies: Mapping[str, HierarchyForm]) -> dict[str, str]:
+    """What a manifest says was chosen by looking at the private rows: the recoding, and trees built by counts."""
+    built = [name for name, form in hierarchies.items() if isinstance(form, FrequencyForm)]
+    return {
+        "recoding": f"found by {search} search",
+        **{f"hierarchy of {name}": "built from how frequent its categories are" for name in built},
+    }
+
+
+def _classes(
+    table: PrivateTable, recoding: LevelRecoding, sensitive: Sequence[str], criterion: Criterion
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Keys and sizes of the classes of a recoding, and which pass."""
+    watched = tuple(sensitive) if criterion.needs_sensitive else ()
+    values = MixedRadix([each.size for each in table.schema.select(watched)] or [1])
+    number = int(np.prod(values.sizes))
+
+    def keys() -> Iterator[npt.NDArray[np.int64]]:
+        read = tuple(dict.fromkeys((*recoding.class_names, *watched))) or table.schema.publishable.names[:1]
+        for batch in table.scan(read):
+            published, _ = recoding.apply(batch.codes)
+            key = recoding.keys({**batch.codes, **published})
+            yield key * number + (values.encode([batch.codes[name] for name in watched]) if watched else 0)
+
+    rows = DistinctRows.count(recoding.radix, number, keys())
+    of_class = rows.keys // number
+    classes, place = np.unique(of_class, return_inverse=True)
+    sizes = np.bincount(place, weights=rows.counts).astype(np.int64)
+    if not criterion.needs_sensitive:
+        return classes, sizes, criterion.passes(sizes, None)
+    counts = np.bincount(
+        place * number + rows.sensitive, weights=rows.counts, minlength=len(classes) * number
+    )
+    return classes, sizes, criterion.passes(sizes, counts.reshape(-1, number).astype(np.int64))
+
+
+def _first_codes(hierarchy: Hierarchy, level: int) -> npt.NDArray[np.int64]:
+    """For every category, the first category of its group at a level."""
+    return np.array([hierarchy.covers[node][0] for node in hierarchy.level(level)], dtype=np.int64)
+
+
+def _column(
+    original: Attribute, labels: Sequence[str], covers: Covers, codes: npt.NDArray[np.int64]
+) -> Column:
+    """The published attribute of some labels, with the codes that rows have in it."""
+    if len(labels) == 1:
+        return Column(None, covers, codes)
+    # In the order of their first category, the missing one last as in every attribute.
+    order = sorted(range(len(labels)), key=lambda place: (labels[place] == MISSING_LABEL, covers[place]))
+    stated = tuple(labels[place] for place in order if labels[place] != MISSING_LABEL)
+    attribute = Attribute(
+        name=original.name,
+        role=original.role,
+        categories=stated,
+        missing="category" if MISSING_LABEL in labels else "error",
+        learned=original.learned,
+    )
+    return Column(attribute, tuple(covers[place] for place in order), np.argsort(order)[codes])

@@ -1,0 +1,182 @@
+"""Accuracy and risk to expect of perturbed rows, before publishing: the tables of a plan."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from sfumato.chance.distortion import (
+    DenseDistortion,
+    UniformDistortion,
+    expected_squared_error,
+    largest_epsilon,
+)
+from sfumato.data.private_table import PrivateTable
+from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks, posterior_risks
+from sfumato.guarantees.reconstruction_risk import reconstruction_risks, risk_at_share
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.counts import CountTable
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Role, Schema
+
+Distortions = Mapping[str, UniformDistortion | DenseDistortion]
+
+SHARES = (0.001, 0.01, 0.1, 0.5)
+"""Shares of rows for which a plan states the expected error of a query."""
+
+LARGEST_NUMBER_OF_MARGINALS = 20
+"""Marginals that a plan lists; with more perturbed attributes the pairs are left out."""
+
+LARGEST_RISK_TABLE = 5_000_000
+"""Cells up to which a plan computes risks: a few seconds."""
+
+
+def promise_table(distortions: Distortions) -> ResultTable:
+    """What each perturbed attribute gets."""
+    return ResultTable(
+        "What each perturbed attribute gets",
+        ("attribute", "categories", "retention", "epsilon", "condition number"),
+        tuple(
+            (
+                name,
+                each.size,
+                each.retention if isinstance(each, UniformDistortion) else "own matrix",
+                largest_epsilon(each),
+                each.condition_number,
+            )
+            for name, each in distortions.items()
+        ),
+    )
+
+
+def error_table(distortions: Distortions, schema: Schema, rows: int) -> ResultTable:
+    """Standard error of a query on one attribute by its size, and the L2 error of the whole attribute."""
+    law = PerturbedRows(distortions=dict(distortions))
+    return ResultTable(
+        f"Expected standard error of an estimated count, by the true share of {rows:,} rows",
+        ("attribute", *(f"{share:.4g}" for share in SHARES), "L2 of all categories"),
+        tuple(
+            (
+                name,
+                *(_largest_error(law, schema, name, rows, share) for share in SHARES),
+                l2_error(distortions, schema, (name,), rows),
+            )
+            for name in distortions
+        ),
+    )
+
+
+def marginal_table(distortions: Distortions, schema: Schema, rows: int) -> ResultTable:
+    """L2 error of marginals over several perturbed attributes."""
+    names = tuple(distortions)
+    pairs = tuple(itertools.combinations(names, 2))
+    listed = pairs if len(pairs) <= LARGEST_NUMBER_OF_MARGINALS else ()
+    marginals = (*listed, *((names,) if len(names) > 2 else ()))
+    return ResultTable(
+        f"Expected error of marginals, of {rows:,} rows",
+        ("marginal", "cells", "L2 error of its counts", "root mean square error of a cell"),
+        tuple(_marginal_row(distortions, schema, each, rows) for each in marginals),
+    )
+
+
+def l2_error(distortions: Distortions, schema: Schema, names: Sequence[str], rows: int) -> float:
+    r"""Root of the expected sum of squared errors of a marginal's estimated counts, for the table itself.
+
+    With the matrices of uniform perturbation it does not depend on the data:
+    ``sqrt(N (product of (1 + (m - 1)/p^2)/m - 1))`` (Guo 2010, result 16, for a fixed table). Matrices of
+    one's own make it depend on the data; the largest value over all tables is given then.
+
+    Examples
+    --------
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> round(l2_error({"job": UniformDistortion(retention=0.5, size=2)}, schema, ("job",), 10_000), 3)
+    122.474
+    """
+    moments = (
+        float(expected_squared_error(distortions.get(name), schema[name].size).max()) for name in names
+    )
+    return math.sqrt(max(rows * (math.prod(moments) - 1), 0))
+
+
+def private_error_table(law: PerturbedRows, table: PrivateTable, name: str) -> ResultTable:
+    """Standard error to expect for every category of one attribute, from its true counts."""
+    true_counts = table.count_by([name])
+    errors = law.expected_standard_errors(true_counts)
+    labels = table.schema[name].labels
+    return ResultTable(
+        f"Expected standard error of each count of {name}, from the private table",
+        ("category", "true count", "expected std. error"),
+        tuple(
+            (label, int(count), float(error))
+            for label, count, error in zip(labels, true_counts.counts, errors, strict=True)
+        ),
+        is_private=True,
+    )
+
+
+def risk_tables(distortions: Distortions, table: PrivateTable) -> tuple[ResultTable, ...]:
+    """What attackers of three kinds find out about each sensitive attribute, from the true counts."""
+    schema = table.schema
+    quasi_identifiers = tuple(each.name for each in schema.with_role(Role.QUASI_IDENTIFIER))
+    if not quasi_identifiers:
+        return ()
+    return tuple(
+        _risk_table(distortions, table, quasi_identifiers, each.name)
+        for each in schema.with_role(Role.SENSITIVE)
+        if math.prod(schema[name].size for name in (*quasi_identifiers, each.name)) <= LARGEST_RISK_TABLE
+    )
+
+
+def _risk_table(
+    distortions: Distortions, table: PrivateTable, quasi_identifiers: tuple[str, ...], sensitive: str
+) -> ResultTable:
+    names = (*quasi_identifiers, sensitive)
+    counts = table.count_by(names).counts
+    matrices = [distortions[name].on_axis if name in distortions else None for name in names]
+    risks = (
+        (
+            "links, picks a row, redraws its truth (reconstruction risk)",
+            reconstruction_risks(counts, matrices),
+        ),
+        (
+            "reads the reconstructed distribution of the group (conditional-distribution risk)",
+            conditional_distribution_risks(counts),
+        ),
+        ("knows which row is the target's (largest posterior)", posterior_risks(counts, matrices[-1])),
+    )
+    return ResultTable(
+        f"How often an attacker who knows {', '.join(quasi_identifiers)} names a row's {sensitive}",
+        ("attacker", "mean of rows", "99 % of rows at most", "largest"),
+        tuple(
+            (
+                attacker,
+                float((values * counts).sum() / counts.sum()),
+                risk_at_share(values, counts, 0.99),
+                risk_at_share(values, counts, 1),
+            )
+            for attacker, values in risks
+        ),
+        is_private=True,
+    )
+
+
+def _marginal_row(
+    distortions: Distortions, schema: Schema, names: tuple[str, ...], rows: int
+) -> tuple[str, int, float, float]:
+    cells = math.prod(schema[name].size for name in names)
+    error = l2_error(distortions, schema, names, rows)
+    return ", ".join(names), cells, error, error / math.sqrt(cells)
+
+
+def _largest_error(law: PerturbedRows, schema: Schema, name: str, rows: int, share: float) -> float:
+    """Largest standard error of a category holding this share of rows, the others being equally frequent."""
+    attribute = schema[name]
+    errors = []
+    for code in range(attribute.size):
+        counts = np.full(attribute.size, rows * (1 - share) / (attribute.size - 1))
+        counts[code] = rows * share
+        errors.append(law.expected_standard_errors(CountTable((attribute,), counts))[code])
+    return float(max(errors))

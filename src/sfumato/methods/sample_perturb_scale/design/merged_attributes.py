@@ -1,0 +1,154 @@
+"""Public attributes after merging values: the coarser attribute, and the new code of each old one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError, nearest
+from sfumato.methods.sample_perturb_scale.kernels.value_merging import DegreesOfFreedom, Linkage, merge_values
+from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
+
+MergedValues = dict[str, tuple[tuple[str, ...], ...]]
+"""Attribute to its merged classes of labels; labels in no class stay as they are."""
+
+BETWEEN_LABELS = " | "
+"""What stands between the labels of a merged value."""
+
+
+@dataclass(frozen=True, eq=False)
+class MergedSchema:
+    """A schema whose public attributes are coarser, and how to get there.
+
+    Parameters
+    ----------
+    schema
+        What is published; attributes of which all values were merged are gone.
+    recoding
+        Attribute to the new code of each old one, ``(old size,)``; unchanged attributes are left out.
+    """
+
+    schema: Schema
+    recoding: dict[str, npt.NDArray[Any]]
+
+    def recode(self, codes: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """The published columns of some rows."""
+        return {
+            name: self.recoding[name][codes[name]] if name in self.recoding else codes[name]
+            for name in self.schema.names
+        }
+
+
+def merge_schema(schema: Schema, merged_values: MergedValues, *, learned: bool) -> MergedSchema:
+    """A schema after merging.
+
+    Parameters
+    ----------
+    schema
+        The publishable schema.
+    merged_values
+        What to merge.
+    learned
+        The classes were found in the private rows.
+
+    Raises
+    ------
+    ParameterError
+        When an attribute or label is unknown, or a label is in two classes.
+    """
+    attributes: list[Attribute] = []
+    recoding = {}
+    for attribute in schema.attributes:
+        classes = merged_values.get(attribute.name, ())
+        if not classes:
+            attributes.append(attribute)
+            continue
+        class_of = _class_of_codes(attribute, classes)
+        number = int(class_of.max()) + 1
+        if number > 1:
+            coarser = _coarser(attribute, class_of, learned=learned)
+            attributes.append(coarser)
+            recoding[attribute.name] = class_of.astype(coarser.code_type)
+    unknown = [name for name in merged_values if name not in schema.names]
+    if unknown:
+        raise ParameterError(
+            f"merged_values names {unknown[0]!r}, which is no published attribute; {nearest(unknown[0], schema.names)}",
+            parameter="merged_values",
+        )
+    return MergedSchema(Schema(attributes=tuple(attributes)), recoding)
+
+
+def learn_merged_values(
+    table: PrivateTable,
+    names: Iterable[str],
+    sensitive: str,
+    *,
+    linkage: Linkage,
+    degrees_of_freedom: DegreesOfFreedom,
+) -> MergedValues:
+    """Classes of each attribute's labels that go together with the sensitive attribute in the same way.
+
+    Warns where a chain joined labels that the test tells apart. What is found is published with the
+    release, and the manifest says that it was read off the private rows.
+    """
+    found: MergedValues = {}
+    for name in names:
+        labels = table.schema[name].labels
+        merging = merge_values(
+            table.count_by([name, sensitive]).counts, linkage=linkage, degrees_of_freedom=degrees_of_freedom
+        )
+        found[name] = tuple(
+            tuple(labels[code] for code in codes) for codes in merging.classes if len(codes) > 1
+        )
+        if merging.chained:
+            warnings.warn(
+                f"merging {name!r} by components joined values that the chi-square test tells apart, in "
+                f"{len(merging.chained)} of {len(merging.classes)} merged values. Look at them in the plan, or use "
+                "merge='complete-linkage', which joins only values that are all alike.",
+                stacklevel=3,
+            )
+    return {name: classes for name, classes in found.items() if classes}
+
+
+def _class_of_codes(attribute: Attribute, classes: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
+    """The new code of each old one, numbered in the order of the classes' first labels."""
+    leader = np.arange(attribute.size)
+    seen: set[str] = set()
+    for labels in classes:
+        for label in labels:
+            if label not in attribute.labels:
+                raise ParameterError(
+                    f"merged_values of {attribute.name!r} names {label!r}; {nearest(label, attribute.labels)}",
+                    parameter="merged_values",
+                )
+            if label in seen:
+                raise ParameterError(
+                    f"merged_values of {attribute.name!r} names {label!r} twice. Put each label in one class.",
+                    parameter="merged_values",
+                )
+            seen.add(label)
+        codes = [attribute.labels.index(label) for label in labels]
+        leader[codes] = min(codes, default=0)
+    return np.unique(leader, return_inverse=True)[1]
+
+
+def _coarser(attribute: Attribute, class_of: npt.NDArray[np.int64], *, learned: bool) -> Attribute:
+    labels = [
+        BETWEEN_LABELS.join(attribute.labels[code] for code in np.flatnonzero(class_of == each))
+        for each in range(int(class_of.max()) + 1)
+    ]
+    # The category of missing values is the last code, hence the last class when it was merged with nothing.
+    has_missing = labels[-1] == MISSING_LABEL
+    return Attribute(
+        name=attribute.name,
+        role=attribute.role,
+        categories=tuple(labels[:-1] if has_missing else labels),
+        missing="category" if has_missing else "error",
+        learned=learned or attribute.learned,
+    )

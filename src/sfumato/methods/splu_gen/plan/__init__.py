@@ -1,0 +1,1 @@
+"""What to expect of decoys, and which gamma to choose."""

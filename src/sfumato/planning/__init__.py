@@ -1,1 +1,0 @@
-"""Planning: what a design promises and how accurate its release will be, before anything is published."""

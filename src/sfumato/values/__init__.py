@@ -1,0 +1,1 @@
+"""Plain values that flow between the layers: schemas, questions, counts, estimates, answers."""

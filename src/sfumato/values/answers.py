@@ -1,0 +1,369 @@
+"""What an analyst gets back: numbers with their errors, labelled and ready to show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.values.estimates import Estimates, Floats
+from sfumato.values.schema import Attribute
+
+
+def show(value: float, standard_error: float) -> str:
+    """Write an estimate to the digits its standard error supports: two significant ones of the error.
+
+    Examples
+    --------
+    >>> show(1234.5678, 12.3)
+    '1,235'
+    >>> show(0.123456, 0.0123)
+    '0.123'
+    """
+    if standard_error > 0 and math.isfinite(standard_error):
+        decimals = max(0, 1 - math.floor(math.log10(standard_error)))
+    else:
+        decimals = 0 if float(value).is_integer() else 6
+    return f"{value:,.{decimals}f}"
+
+
+def show_bounds(bounds: tuple[float, float] | None) -> str:
+    """A line that states what is certain, or nothing where nothing is.
+
+    Examples
+    --------
+    >>> show_bounds((3.0, math.inf)).strip()
+    'Certainly at least 3; no upper bound'
+    """
+    if bounds is None:
+        return ""
+    low, high = bounds
+    if math.isinf(high):
+        return f"Certainly at least {show(low, 0)}; no upper bound\n"
+    return f"Certainly between {show(low, 0)} and {show(high, 0)}\n"
+
+
+def bounds_to_dict(bounds: tuple[float, float] | None) -> dict[str, Any]:
+    """Certain bounds as plain data; None stands for no upper bound.
+
+    Examples
+    --------
+    >>> bounds_to_dict((3.0, math.inf))
+    {'certain_low': 3.0, 'certain_high': None}
+    """
+    if bounds is None:
+        return {}
+    low, high = bounds
+    return {"certain_low": low, "certain_high": None if math.isinf(high) else high}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One estimated number.
+
+    Parameters
+    ----------
+    question
+        What was asked, in canonical form.
+    estimate, standard_error, low, high
+        The number, its error, and the ends of its interval.
+    confidence_level
+        Of the interval.
+    method, law
+        Public names of the release's method and law.
+    target
+        ``"table"`` or ``"population"``.
+    estimator
+        ``"unbiased"``, or the name of another estimator and what it gives up.
+    bounds
+        Two numbers between which the true one lies for certain, where the release says so.
+    note
+        What the law has to say about this answer, such as whether it is dependable; often empty.
+
+    Examples
+    --------
+    >>> Answer("sex = 'F'", 1234.6, 12.3, 1210.4, 1258.6, 0.95, "randomized-response", "perturbed-rows", "table")
+    Answer(1,235 ± 12, 95 % interval 1,210 to 1,259)
+    """
+
+    question: str
+    estimate: float
+    standard_error: float
+    low: float
+    high: float
+    confidence_level: float
+    method: str
+    law: str
+    target: str
+    estimator: str = "unbiased"
+    bounds: tuple[float, float] | None = None
+    note: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        question: str,
+        estimates: Estimates,
+        confidence_level: float,
+        method: str,
+        law: str,
+        target: str,
+        *,
+        estimator: str = "unbiased",
+        note: str = "",
+    ) -> Answer:
+        """The only number of some estimates, as an answer."""
+        low, high = estimates.intervals(confidence_level)
+        return cls(
+            question,
+            float(estimates.values[0]),
+            float(estimates.standard_errors[0]),
+            float(low[0]),
+            float(high[0]),
+            confidence_level,
+            method,
+            law,
+            target,
+            estimator,
+            None
+            if estimates.bounds is None
+            else (float(estimates.bounds[0][0]), float(estimates.bounds[1][0])),
+            note,
+        )
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the number was published as it is, so that nothing had to be estimated."""
+        is_certain = self.bounds is None or self.bounds[0] == self.bounds[1]
+        return self.standard_error == 0 and self.target == "table" and is_certain
+
+    def __repr__(self) -> str:
+        error = self.standard_error
+        level = f"{100 * self.confidence_level:.4g} %"
+        return (
+            f"Answer({show(self.estimate, error)} ± {show(error, error)}, "
+            f"{level} interval {show(self.low, error)} to {show(self.high, error)})"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        error = self.standard_error
+        about = (
+            "the published table's own rows" if self.target == "table" else "the population behind the table"
+        )
+        if self.is_exact:
+            return (
+                f"{self.question or 'all rows'}\n"
+                f"Exactly {show(self.estimate, 0)}: published as it is, no error\n"
+                f"(about {about}; {self.method}, law {self.law})"
+            )
+        if math.isnan(error):
+            return (
+                f"{self.question or 'all rows'}\n"
+                f"Estimate {self.estimate:,.1f}; its standard error is not known, so there is no interval\n"
+                f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
+            )
+        return (
+            f"{self.question or 'all rows'}\n"
+            f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}, "
+            f"{100 * self.confidence_level:.4g} % interval {show(self.low, error)} to {show(self.high, error)}\n"
+            f"{show_bounds(self.bounds)}"
+            f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
+            + (f"\nNote: {self.note}" if self.note else "")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``query --json`` prints it."""
+        return {
+            "query": self.question,
+            "estimate": self.estimate,
+            "std_error": self.standard_error,
+            "low": self.low,
+            "high": self.high,
+            "confidence": self.confidence_level,
+            "method": self.method,
+            "law": self.law,
+            "target": self.target,
+            "estimator": self.estimator,
+            "exact": self.is_exact,
+            **bounds_to_dict(self.bounds),
+            **({"note": self.note} if self.note else {}),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class AnswerTable:
+    """Estimated counts over the categories of some attributes.
+
+    Parameters
+    ----------
+    attributes
+        One for each axis.
+    codes
+        For each attribute, the codes that appear, in order.
+    estimates
+        Flattened in the order of the attributes, the last one fastest.
+    is_consistent
+        The values were made non-negative and to add up; they are then biased, and the standard errors
+        are those of the unbiased estimates they came from.
+    """
+
+    attributes: tuple[Attribute, ...]
+    codes: tuple[tuple[int, ...], ...]
+    estimates: Estimates
+    confidence_level: float
+    method: str
+    law: str
+    target: str
+    is_consistent: bool = False
+    estimator: str = "unbiased"
+
+    @property
+    def values(self) -> Floats:
+        """Estimates as an array with one axis for each attribute."""
+        return self.estimates.values.reshape([len(codes) for codes in self.codes])
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Standard errors in the same shape."""
+        return self.estimates.standard_errors.reshape([len(codes) for codes in self.codes])
+
+    def intervals(self) -> tuple[Floats, Floats]:
+        """Ends of the intervals, flattened; those of consistent estimates are cut at zero."""
+        low, high = self.estimates.intervals(self.confidence_level)
+        return (np.clip(low, 0, None), np.clip(high, 0, None)) if self.is_consistent else (low, high)
+
+    def __repr__(self) -> str:
+        kind = "consistent" if self.is_consistent else "unbiased"
+        names = ", ".join(each.name for each in self.attributes)
+        return f"AnswerTable({names}: {self.estimates.values.size} cells, {kind})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def cells(self) -> Iterator[tuple[tuple[str, ...], float, float, float, float]]:
+        """Labels, estimate, standard error, low and high of every cell."""
+        low, high = self.intervals()
+        labels = [
+            [attribute.labels[code] for code in codes]
+            for attribute, codes in zip(self.attributes, self.codes, strict=True)
+        ]
+        for index, position in enumerate(np.ndindex(*[len(each) for each in labels])):
+            yield (
+                tuple(each[place] for each, place in zip(labels, position, strict=True)),
+                float(self.estimates.values[index]),
+                float(self.estimates.standard_errors[index]),
+                float(low[index]),
+                float(high[index]),
+            )
+
+    def column_names(self) -> tuple[str, ...]:
+        """Names for a flat table: the attributes, then estimate, std_error, low, high; never one name twice."""
+        names = [each.name for each in self.attributes]
+        for name in ("estimate", "std_error", "low", "high"):
+            while name in names:
+                # An attribute may well be called "low".
+                name += "_"  # noqa: PLW2901
+            names.append(name)
+        return tuple(names)
+
+    def bounds(self) -> list[tuple[float, float] | None]:
+        """Certain bounds of every cell, in the order of :meth:`cells`; None where the release states none."""
+        if self.estimates.bounds is None:
+            return [None] * self.estimates.values.size
+        return list(zip(*(each.tolist() for each in self.estimates.bounds), strict=True))
+
+    def summary(self) -> str:
+        """A table for people, with what must be known to read it."""
+        certain = () if self.estimates.bounds is None else ("At least", "At most")
+        header = [*(each.name for each in self.attributes), "Estimate", "Std. error", "Low", "High", *certain]
+        body = [
+            [
+                *labels,
+                *(show(number, error) for number in (value, error, low, high)),
+                *(("no bound" if math.isinf(each) else show(each, 0)) for each in bounds or ()),
+            ]
+            for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
+        ]
+        widths = [max(len(row[column]) for row in [header, *body]) for column in range(len(header))]
+        text_columns = len(self.attributes)
+        lines = [
+            "  ".join(
+                cell.ljust(width) if column < text_columns else cell.rjust(width)
+                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in [header, *body]
+        ]
+        kind = (
+            "consistent: not negative and adding up, therefore biased"
+            if self.is_consistent
+            else f"{self.estimator}, so small counts can come out negative"
+            if self.estimator.startswith("unbiased")
+            else self.estimator
+        )
+        title = f"Estimated counts, {100 * self.confidence_level:.4g} % intervals ({kind})"
+        return "\n".join([title, *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``counts --json`` prints it."""
+        names = [each.name for each in self.attributes]
+        return {
+            "attributes": names,
+            "confidence": self.confidence_level,
+            "consistent": self.is_consistent,
+            "method": self.method,
+            "law": self.law,
+            "target": self.target,
+            "estimator": "consistent" if self.is_consistent else self.estimator,
+            "rows": [
+                {
+                    "values": dict(zip(names, labels, strict=True)),
+                    "estimate": value,
+                    "std_error": error,
+                    "low": low,
+                    "high": high,
+                    **bounds_to_dict(bounds),
+                }
+                for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
+            ],
+        }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table with the columns of :meth:`column_names`."""
+        import pyarrow as pa
+
+        rows = [(*labels, *numbers) for labels, *numbers in self.cells()]
+        columns = zip(*rows, strict=True) if rows else [()] * len(self.column_names())
+        return pa.table(dict(zip(self.column_names(), map(list, columns), strict=True)))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the cells with their intervals, as plain data."""
+        points = [
+            {"cell": ", ".join(labels), "estimate": value, "low": low, "high": high}
+            for labels, value, _, low, high in self.cells()
+        ]
+        names = ", ".join(each.name for each in self.attributes)
+        cell = {"field": "cell", "type": "nominal", "sort": None, "title": names}
+        return {
+            "data": {"values": points},
+            "layer": [
+                {
+                    "mark": {"type": "rule"},
+                    "encoding": {
+                        "y": cell,
+                        "x": {"field": "low", "type": "quantitative", "title": "rows"},
+                        "x2": {"field": "high"},
+                    },
+                },
+                {
+                    "mark": {"type": "point", "filled": True},
+                    "encoding": {"y": cell, "x": {"field": "estimate", "type": "quantitative"}},
+                },
+            ],
+        }

@@ -1,0 +1,81 @@
+"""Partial pooling: between every group by itself and all groups alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.attacks.linking.group_pooling import (
+    STRENGTHS,
+    choose_overall_rows,
+    linked_counts,
+    pooled_counts,
+    shares_with_overall,
+)
+from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
+from sfumato.values.estimates import most_likely
+
+MATRICES = [uniform_with_diagonal(0.7, 3).on_axis, uniform_with_diagonal(0.6, 2).on_axis]
+TRUTH = np.array([[400.0, 100.0], [150.0, 150.0], [50.0, 350.0]])
+
+
+def test_a_hand_worked_fixed_point_without_perturbation():
+    """Rows 6 and 2 beside overall shares 1/2 and 1/2 with four rows: (6 + 2)/12 of eight."""
+    found = pooled_counts(np.array([[6.0, 2.0], [2.0, 6.0]]), [None, None], 4.0)
+    assert np.allclose(found, [[8 * 8 / 12, 8 * 4 / 12], [8 * 4 / 12, 8 * 8 / 12]])
+
+
+def test_without_overall_rows_the_fit_is_the_most_likely_table():
+    """Plain expectation-maximization, from the law's own routine."""
+    published = contract(TRUTH, MATRICES)
+    back = [transposed(each) for each in MATRICES]
+    plain = most_likely(
+        published,
+        lambda x: contract(x, MATRICES),
+        lambda y: contract(y, back),
+        np.full(TRUTH.shape, TRUTH.sum() / TRUTH.size),
+    )
+    # Both stop when a step moves little; 1,200 rows and a tolerance of 1e-5 leave less than a row.
+    assert np.allclose(pooled_counts(published, MATRICES, 1e-9, steps=5_000), plain, atol=1)
+
+
+def test_with_very_many_overall_rows_all_groups_are_alike():
+    """And the overall shares are those of the data: 600 of 1,200."""
+    found = pooled_counts(contract(TRUTH, MATRICES), MATRICES, 1e9, steps=5_000)
+    assert np.allclose(found[:, 0] / found.sum(axis=1), 0.5, atol=1e-3)
+
+
+@pytest.mark.parametrize("overall_rows", [0.1, 10.0, 1_000.0])
+def test_the_total_is_kept(overall_rows):
+    """No row is lost or invented."""
+    assert pooled_counts(TRUTH, MATRICES, overall_rows).sum() == pytest.approx(1_200)
+
+
+def test_linking_the_expected_publication_returns_the_prior():
+    """Bayes with the right prior changes nothing on average."""
+    assert np.allclose(linked_counts(contract(TRUTH, MATRICES), MATRICES, TRUTH), TRUTH)
+
+
+def test_groups_without_rows_get_the_overall_shares():
+    """Which the many rows of the other group decide."""
+    assert np.allclose(shares_with_overall(np.array([[0.0, 0.0], [30.0, 10.0]]), 1e-9)[0], [0.75, 0.25])
+
+
+def test_too_few_rows_to_hold_any_out_lean_as_far_as_possible():
+    """Nothing can be judged by nothing."""
+    assert choose_overall_rows(np.zeros((2, 2)), [None, None], np.random.default_rng(0)) == STRENGTHS[0]
+
+
+def test_the_choice_follows_what_published_rows_bear_out():
+    """Groups alike lean on all, groups that differ by themselves; perturbed, 100 groups of 200 rows."""
+    generator = np.random.default_rng(3)
+    matrices = [None, uniform_with_diagonal(0.6, 2).on_axis]
+    alike, different = np.full((100, 2), 100.0), np.array([[200.0, 0.0], [0.0, 200.0]] * 50)
+    chosen = [
+        choose_overall_rows(
+            generator.poisson(contract(truth, matrices)).astype(float), matrices, np.random.default_rng(0)
+        )
+        for truth in (alike, different)
+    ]
+    assert chosen[0] >= 64
+    assert chosen[1] <= 1

@@ -1,0 +1,64 @@
+"""Plans: the promise and the accuracy to expect."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from samples import SCHEMA, people
+from sfumato import RandomizedResponse, read_table
+from sfumato.custody.plan import plan
+from sfumato.errors import ParameterError, QueryError
+
+DESIGN = RandomizedResponse(retention=0.5)
+
+
+def test_the_promise_is_that_of_the_design():
+    """Retention 1/2 over four categories is epsilon ln(1 + 0.5 * 4 / 0.5) = ln 5."""
+    expected = plan(DESIGN, SCHEMA, 1000)
+    assert expected.guarantees[0].epsilon == pytest.approx(math.log(5), rel=1e-12)
+    assert expected.guarantees[0].sentence in expected.summary()
+    assert expected.to_dict()["guarantees"][0]["description"]["sentence"] == expected.guarantees[0].sentence
+
+
+def test_the_standard_error_is_the_formula_s():
+    """Var = [f q1 (1-q1) + (1-f) q0 (1-q0)] n / p^2 at f = 0.1, q1 = 0.625, q0 = 0.125, n = 1000."""
+    by_hand = math.sqrt(1000 * (0.1 * 0.625 * 0.375 + 0.9 * 0.125 * 0.875) / 0.25)
+    errors = plan(DESIGN, SCHEMA, 1000).to_dict()["tables"][1]["rows"][0]
+    assert errors["0.1"] == pytest.approx(by_hand, rel=1e-9)
+
+
+def test_without_a_table_nothing_is_private():
+    """A plan from public knowledge alone may be shown to anyone."""
+    expected = plan(DESIGN, SCHEMA, 1000)
+    assert not expected.is_private
+    assert "private:" not in expected.summary()
+
+
+def test_what_comes_from_the_table_is_marked_private():
+    """Text and data carry the mark."""
+    table = read_table(people(200), SCHEMA)
+    expected = plan(DESIGN, SCHEMA, 200, table=table)
+    assert expected.is_private
+    assert expected.to_dict()["private"] is True
+    assert any(each["private"] for each in expected.to_dict()["tables"])
+    assert "[private: computed from the data]" in str(expected)
+
+
+def test_what_remains_possible_is_said():
+    """A plan never shows a promise without its weaknesses."""
+    assert DESIGN.weaknesses[0] in plan(DESIGN, SCHEMA, 1000).summary()
+
+
+@pytest.mark.parametrize("rows", [0, -1, 1.5, True])
+def test_a_number_of_rows_is_a_positive_whole_number(rows):
+    """Nothing can be planned for no rows."""
+    with pytest.raises(ParameterError, match="rows must be a whole number"):
+        plan(DESIGN, SCHEMA, rows)
+
+
+def test_a_design_that_does_not_fit_the_schema_is_refused():
+    """An attribute to perturb must exist."""
+    with pytest.raises(QueryError, match="did you mean 'job'"):
+        plan(RandomizedResponse(retention=0.5, attributes=("jbo",)), SCHEMA, 1000)

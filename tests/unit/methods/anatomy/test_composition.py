@@ -1,0 +1,157 @@
+"""Least squares of bucket counts on bucket compositions, against brute force."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sfumato.errors import ReleaseDamagedError
+from sfumato.methods.anatomy.law import composition as bucket_composition
+from sfumato.methods.anatomy.law.composition import BucketComposition, check_sizes, rake, spreads_of_cells
+
+# Buckets of three and of two, five values; value 4 occurs once.
+PLACES = np.array([[0, 1, 2], [0, 1, 3], [0, 2, -1], [1, 3, 4], [2, 3, -1]], np.int32)
+
+
+def composition(places=PLACES, values=5):
+    """Buckets by their values."""
+    return BucketComposition(np.asarray(places, np.int32), values)
+
+
+def all_assignments(buckets, holding):
+    """Every way of dealing the rows of each value to its places, as buckets of the rows that satisfy P."""
+    by_value = []
+    for value, number in enumerate(holding):
+        homes = [j for j, row in enumerate(buckets.places) for each in row if each == value]
+        by_value.append(list(itertools.combinations(homes, number)))
+    for chosen in itertools.product(*by_value):
+        yield np.array([home + 1 for homes in chosen for home in homes])
+
+
+def test_estimates_are_exactly_unbiased_given_the_buckets():
+    """Averaged over all assignments within values, the estimate is the true count."""
+    buckets = composition()
+    holding = np.array([1, 2, 1, 0, 1])
+    found = [
+        buckets.solution @ buckets.weighted_counts(rows, np.zeros(len(rows), int), 1)[0]
+        for rows in all_assignments(buckets, holding)
+    ]
+    assert np.allclose(np.mean(found, axis=0), holding, atol=1e-12)
+
+
+def test_the_covariance_is_exact_given_the_buckets():
+    """With the true shares put in, it is the covariance over all assignments, to rounding."""
+    buckets = composition()
+    holding = np.array([1, 2, 1, 2, 1])
+    found = np.array(
+        [
+            buckets.solution @ buckets.weighted_counts(rows, np.zeros(len(rows), int), 1)[0]
+            for rows in all_assignments(buckets, holding)
+        ]
+    )
+    deviations = found - found.mean(axis=0)
+    spreads = spreads_of_cells(buckets.totals, holding, holding, holding)[np.newaxis]
+    given = buckets.covariances(spreads, buckets.solution, buckets.solution)[0]
+    assert np.allclose(given, deviations.T @ deviations / len(found), atol=1e-12)
+
+
+def test_large_domains_get_the_same_covariance_without_the_cube(monkeypatch):
+    """The path for many values agrees with the path for few."""
+    buckets = composition()
+    spreads = np.array([[0.1, 0.2, 0.3, 0.1, 0.0], [0.0, 0.1, 0.0, 0.2, 0.0]] * 2)
+    cube = buckets.covariances(spreads, buckets.solution, np.eye(5))
+    monkeypatch.setattr(bucket_composition, "LARGEST_TENSOR", 0)
+    assert np.allclose(composition().covariances(spreads, buckets.solution, np.eye(5)), cube, atol=1e-12)
+
+
+def test_estimates_of_all_values_add_up_to_the_rows_of_the_predicate():
+    """With weights of one over the bucket's size, the sum over values is exact."""
+    buckets = composition()
+    counted = buckets.weighted_counts(np.array([1, 1, 4, 5]), np.zeros(4, int), 1)[0]
+    assert (buckets.solution @ counted).sum() == pytest.approx(4)
+    assert counted.sum() == pytest.approx(4)
+
+
+def test_the_matrix_of_equal_buckets_is_co_occurrence_over_size_and_total():
+    """T[u, v] = C[u, v] / (g f_u) when all buckets have size g."""
+    buckets = composition([[0, 1], [0, 2], [1, 2], [0, 1]], 3)
+    together = np.array([[3, 2, 1], [2, 3, 1], [1, 1, 2]])
+    assert np.allclose(buckets.co_occurrence, together / 2)
+
+
+def test_a_value_in_every_bucket_leaves_only_differences_of_the_others():
+    """Saturation: no single count is determined, a difference of shares of two other values is."""
+    buckets = composition([[0, 1], [0, 2], [0, 3], [0, 1]], 4)
+    assert buckets.rank == 3
+    assert not buckets.determines(np.eye(4)).any()
+    # Weights of counts that make a difference of shares: 1/f_1 against 1/f_2.
+    assert buckets.determines(np.array([[0, 0.5, -1, 0]])).all()
+    assert buckets.determines(np.ones((1, 4))).all()
+
+
+def test_ordered_ties_leave_pairs_undetermined():
+    """Values that always occur together cannot be told apart, their sum can."""
+    buckets = composition([[0, 1], [2, 3], [0, 1], [2, 3]], 4)
+    assert buckets.rank == 2
+    assert buckets.determines(np.array([[1, 1, 0, 0], [1, 0, 0, 0]])).tolist() == [True, False]
+
+
+def test_values_that_do_not_occur_have_a_count_of_zero():
+    """They are determined and exact."""
+    buckets = composition(values=7)
+    assert buckets.rank == 5
+    assert np.array_equal(buckets.solution[5:], np.zeros((2, 7)))
+    assert buckets.determines(np.eye(7)).all()
+
+
+def test_a_value_may_stand_several_times_in_a_bucket():
+    """Guo (2010), Table 2.1: flu three times, so a member of the bucket has it with probability 3/4."""
+    flu, pneumonia = 0, 1
+    buckets = BucketComposition.from_pairs(
+        np.repeat([1, 2], 4), np.array([pneumonia, flu, flu, flu, pneumonia, pneumonia, flu, flu]), 2
+    )
+    assert buckets.counts().tolist() == [[3, 1], [2, 2]]
+    bob = buckets.weighted_counts(np.array([1]), np.array([0]), 1)[0]
+    assert bob.tolist() == [0.75, 0.25]
+
+
+def test_covariance_is_exact_with_repeated_values_too():
+    """Brute force over assignments, a bucket holding one value twice."""
+    buckets = composition([[0, 0, 1], [0, 1, 2], [1, 2, 2], [0, 2, 2]], 3)
+    holding = np.array([1, 2, 1])
+    found = np.array(
+        [
+            buckets.solution @ buckets.weighted_counts(rows, np.zeros(len(rows), int), 1)[0]
+            for rows in all_assignments(buckets, holding)
+        ]
+    )
+    deviations = found - found.mean(axis=0)
+    spreads = spreads_of_cells(buckets.totals, holding, holding, holding)[np.newaxis]
+    given = buckets.covariances(spreads, buckets.solution, buckets.solution)[0]
+    assert np.allclose(found.mean(axis=0), holding)
+    assert np.allclose(given, deviations.T @ deviations / len(found), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"), [([0, 1, 1], "outside"), ([1, 1, 9], "outside"), ([1, 3, 3], "no value")]
+)
+def test_bucket_numbers_that_were_not_published_are_refused(numbers, reason):
+    """Buckets are numbered from 1 without a gap."""
+    with pytest.raises(ReleaseDamagedError, match=reason):
+        BucketComposition.from_pairs(np.array(numbers), np.array([0, 1, 2]), 3)
+
+
+def test_buckets_with_more_values_than_rows_are_refused():
+    """An edited table is noticed even where its checksum was made to fit."""
+    with pytest.raises(ReleaseDamagedError, match="2 buckets have not as many values as rows"):
+        check_sizes(composition(), np.array([3, 3, 2, 2, 3]))
+
+
+def test_raking_fits_both_margins_although_cells_were_empty():
+    """A cell cut to zero must not make the margins impossible."""
+    fitted = rake(np.array([[5.0, 0.0], [0.0, 5.0]]), np.array([5.0, 5.0]), np.array([7.0, 3.0]))
+    assert np.allclose(fitted.sum(axis=1), [5, 5], atol=1e-6)
+    assert np.allclose(fitted.sum(axis=0), [7, 3], atol=1e-6)
+    assert (fitted >= 0).all()

@@ -1,0 +1,335 @@
+"""The law of releases whose rows and sensitive values are joined by bucket."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import Schema, load_release, publish, read_table
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, ReleaseDamagedError
+from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.law import bucketed_rows
+from sfumato.release.manifest import Manifest
+from sfumato.release.storage import sha256_of
+from sfumato.values.selection import Selection
+
+SCHEMA = Schema.from_toml("""
+[attributes.sex]
+role = "quasi-identifier"
+categories = ["F", "M"]
+[attributes.age]
+role = "quasi-identifier"
+categories = ["young", "middle", "old"]
+[attributes.job]
+role = "sensitive"
+categories = ["a", "b", "c", "d", "e"]
+""")
+ROWS = 1_501
+
+
+def columns(seed=1):
+    """Codes whose sensitive attribute depends on the public ones."""
+    draw = np.random.default_rng(seed)
+    job = draw.choice(5, ROWS, p=[0.3, 0.25, 0.2, 0.15, 0.1])
+    sex = (draw.random(ROWS) < 0.15 + 0.15 * job).astype(int)
+    return {"sex": sex, "age": draw.integers(0, 3, ROWS), "job": job}
+
+
+def private_table():
+    """The same rows as a private table."""
+    labels = {each.name: np.array(each.labels) for each in SCHEMA.attributes}
+    return read_table(pa.table({name: labels[name][codes] for name, codes in columns().items()}), SCHEMA)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """Buckets of three, one of four."""
+    return publish(private_table(), Anatomy(l_value=3), tmp_path_factory.mktemp("law") / "r", seed=5)
+
+
+def test_counts_of_public_attributes_are_exact(release):
+    """Among themselves, with any conditions, and said to be exact."""
+    true = columns()
+    answer = release.query("sex = 'F' AND age != 'old'")
+    assert answer.estimate == np.count_nonzero((true["sex"] == 0) & (true["age"] != 2))
+    assert answer.is_exact
+    assert "Exactly" in answer.summary()
+    table = release.counts(["age"], where="sex = 'M' AND age IN ('young', 'old')")
+    expected = np.bincount(true["age"][true["sex"] == 1], minlength=3)[[0, 2]]
+    assert np.array_equal(table.values, expected)
+    assert not table.standard_errors.any()
+
+
+def test_counts_of_the_sensitive_attribute_alone_are_exact(release):
+    """The second table holds every value."""
+    table = release.counts(["job"])
+    assert np.array_equal(table.values, np.bincount(columns()["job"]))
+    assert not table.standard_errors.any()
+    assert release.query("job IN ('a', 'e')").is_exact
+
+
+def test_joint_counts_have_errors_and_lie_near_the_truth(release):
+    """Within five standard errors, in a fixed release."""
+    true = np.zeros((2, 5))
+    np.add.at(true, (columns()["sex"], columns()["job"]), 1)
+    table = release.counts(["sex", "job"])
+    assert (table.standard_errors > 0).all()
+    assert (np.abs(table.values - true) < 5 * table.standard_errors).all()
+
+
+def test_joint_counts_add_up_to_the_exact_margins(release):
+    """Over the values to the public count, over the public cells to the value's count."""
+    values = release.counts(["job", "sex"]).values
+    assert np.allclose(values.sum(axis=0), release.counts(["sex"]).values)
+    assert np.allclose(values.sum(axis=1), release.counts(["job"]).values)
+
+
+def test_the_order_of_attributes_only_moves_the_axes(release):
+    """The sensitive attribute may stand anywhere, conditions may restrict any axis."""
+    one = release.counts(["sex", "age", "job"], where="job != 'c' AND age != 'old'")
+    other = release.counts(["job", "age", "sex"], where="job != 'c' AND age != 'old'")
+    assert one.values.shape == (2, 2, 4)
+    assert np.allclose(one.values, other.values.transpose(2, 1, 0))
+    assert np.allclose(one.standard_errors, other.standard_errors.transpose(2, 1, 0))
+
+
+def test_a_query_agrees_with_its_cell_and_its_selection(release):
+    """Three ways of asking for one number."""
+    cell = release.counts(["sex", "job"])
+    answer = release.query("sex = 'F' AND job = 'b'")
+    assert answer.estimate == pytest.approx(cell.values[0, 1])
+    assert answer.standard_error == pytest.approx(cell.standard_errors[0, 1])
+    chosen = Selection.parse("sex = 'F' AND job = 'b'", release.schema)
+    found = release.law.estimate_selections(release, (chosen,))
+    assert found.values[0] == pytest.approx(answer.estimate)
+    assert found.standard_errors[0] == pytest.approx(answer.standard_error)
+
+
+def test_selections_have_the_covariance_of_their_cells(release):
+    """Disjoint cells: the same numbers by both ways, margins without error."""
+    texts = ["sex = 'F' AND job = 'b'", "sex = 'M' AND job = 'b'", "sex = 'F'", "job = 'a'"]
+    chosen = [Selection.parse(text, release.schema) for text in texts]
+    found = release.law.estimate_selections(release, chosen)
+    cells = release.counts(["sex", "job"]).estimates
+    assert np.allclose(found.covariance[:2, :2], cells.covariance[np.ix_([1, 6], [1, 6])], rtol=1e-9)
+    assert not found.covariance[2:].any()
+    assert found.values[2:].tolist() == [
+        np.count_nonzero(columns()["sex"] == 0),
+        np.count_nonzero(columns()["job"] == 0),
+    ]
+
+
+def test_a_sum_of_cells_has_the_error_of_the_sum(release):
+    """Linear combinations of a table agree with asking for the sum."""
+    cells = release.counts(["sex", "age", "job"]).estimates
+    picked = np.zeros((2, 3, 5))
+    picked[1, :2, [0, 3]] = 1
+    total = cells.linear(picked.reshape(1, -1))
+    answer = release.query("sex = 'M' AND age != 'old' AND job IN ('a', 'd')")
+    assert total.values[0] == pytest.approx(answer.estimate)
+    # The table shares out a value's rows over six cells, the query over two: the plug-in differs a little.
+    assert total.standard_errors[0] == pytest.approx(answer.standard_error, rel=0.05)
+
+
+def test_covariances_are_positive_semidefinite(release):
+    """As covariances are."""
+    covariance = release.counts(["sex", "age", "job"]).estimates.covariance
+    assert np.linalg.eigvalsh(covariance).min() > -1e-8 * np.abs(covariance).max()
+
+
+def test_large_tables_carry_variances_only(release, monkeypatch):
+    """The same ones."""
+    whole = release.counts(["sex", "job"]).estimates
+    monkeypatch.setattr(bucketed_rows, "LARGEST_COVARIANCE", 5)
+    large = release.counts(["sex", "job"]).estimates
+    assert large.covariance is None
+    assert np.allclose(large.variances, whole.variances)
+    assert (release.counts(["sex", "job"], target="population").estimates.variances > whole.variances).all()
+
+
+def test_xiao_and_tao_count_by_shares_of_buckets(release):
+    """Sum over buckets of the predicate's rows times the value's share of the bucket, by hand."""
+    rows = list(release.scan("rows", ["sex", "bucket"]))
+    values = list(release.scan("sensitive", ["bucket", "job"]))
+    women, holding, sizes = ({}, {}, {})
+    for batch in rows:
+        for sex, bucket in zip(batch.codes["sex"], batch.codes["bucket"], strict=True):
+            women[bucket] = women.get(bucket, 0) + (sex == 0)
+            sizes[bucket] = sizes.get(bucket, 0) + 1
+    for batch in values:
+        for job, bucket in zip(batch.codes["job"], batch.codes["bucket"], strict=True):
+            holding[bucket] = holding.get(bucket, 0) + (job == 0)
+    expected = sum(women[b] * holding[b] / sizes[b] for b in sizes)
+    answer = release.query("sex = 'F' AND job = 'a'", estimator="xiao-tao")
+    assert answer.estimate == pytest.approx(expected)
+    assert "biased toward independence" in answer.summary()
+    assert "xiao-tao" in release.counts(["sex", "job"], estimator="xiao-tao").summary()
+
+
+def test_xiao_and_tao_pull_toward_independence(release):
+    """The unbiased difference between men and women is larger."""
+
+    def gap(table):
+        return abs(table.values[0, 0] / table.values[0].sum() - table.values[1, 0] / table.values[1].sum())
+
+    pulled = release.counts(["sex", "job"], estimator="xiao-tao")
+    assert gap(pulled) < 0.7 * gap(release.counts(["sex", "job"]))
+
+
+def test_an_unknown_estimator_is_refused_with_those_known(release):
+    """By name."""
+    with pytest.raises(ParameterError, match="known are 'xiao-tao'"):
+        release.query("sex = 'F'", estimator="jackknife")
+
+
+def test_the_population_is_less_certain_than_the_table(release):
+    """Also where the table is exact."""
+    for text in ("sex = 'F'", "sex = 'F' AND job = 'a'"):
+        table, population = release.query(text), release.query(text, target="population")
+        assert population.standard_error > table.standard_error
+        assert not population.is_exact
+    ratio = release.proportion("job = 'a'", given="sex = 'F'", target="population")
+    assert ratio.standard_error > release.proportion("job = 'a'", given="sex = 'F'").standard_error
+
+
+@pytest.mark.parametrize("feasibility", ["projection", "clip", "em"])
+def test_consistent_counts_fit_both_margins(release, feasibility):
+    """Not negative, and adding up to public and to sensitive counts."""
+    table = release.consistent_counts(["age", "job"], feasibility=feasibility)
+    assert (table.values >= 0).all()
+    # 1e-9 of the rows is where raking stops.
+    assert np.allclose(table.values.sum(axis=1), release.counts(["age"]).values, atol=1e-4)
+    assert np.allclose(table.values.sum(axis=0), release.counts(["job"]).values, atol=1e-4)
+
+
+def test_consistent_counts_obey_conditions(release):
+    """A condition gives the part of the whole table that it selects."""
+    whole = release.consistent_counts(["sex", "age", "job"]).values
+    part = release.consistent_counts(["job", "age"], where="sex = 'M' AND age != 'old' AND job != 'a'").values
+    assert np.allclose(part, whole[1, :2, 1:].T, atol=1e-6)
+    assert np.array_equal(release.consistent_counts(["age"]).values, release.counts(["age"]).values)
+
+
+def test_what_buckets_leave_open_is_refused(tmp_path):
+    """A value in every bucket: single joint counts are refused, margins and sums are answered."""
+    job = np.repeat([0, 1, 2, 3], [40, 15, 15, 10])
+    labels = {each.name: np.array(each.labels) for each in SCHEMA.attributes}
+    sex = np.arange(80) % 2
+    rows = {"sex": labels["sex"][sex], "age": labels["age"][sex], "job": labels["job"][job]}
+    saturated = publish(
+        read_table(pa.table(rows), SCHEMA), Anatomy(l_value=2), tmp_path / "saturated", seed=1
+    )
+    with pytest.raises(NotIdentifiableError, match="3 of its 4 values apart"):
+        saturated.query("sex = 'F' AND job = 'b'")
+    with pytest.raises(NotIdentifiableError):
+        saturated.proportion("job = 'b'", given="sex = 'F'")
+    assert saturated.query("sex = 'F' AND job IN ('a', 'b', 'c', 'd')").estimate == pytest.approx(40)
+    everyone = saturated.query("sex = 'F' AND job IN ('a', 'b', 'c', 'd', 'e')")
+    assert everyone.estimate == 40
+    assert everyone.is_exact
+    difference = saturated.difference("sex = 'F'", given="job = 'b'", versus="job = 'c'")
+    assert abs(difference.estimate) < 4 * difference.standard_error
+    with pytest.raises(NotIdentifiableError):
+        saturated.difference("sex = 'F'", given="job = 'a'", versus="job = 'c'")
+    with pytest.raises(NotIdentifiableError, match="no row"):
+        saturated.difference("sex = 'F'", given="job = 'e'", versus="job = 'c'")
+    assert saturated.query("job = 'b'").estimate == 15
+    assert saturated.query("sex = 'F' AND job = 'b'", estimator="xiao-tao").estimate > 0
+
+
+def test_a_difference_of_shares_is_that_of_the_joint_counts(release):
+    """Totals of values are exact, so value and error follow from the covariance of two joint counts."""
+    codes = [Selection((("sex", (0,)), ("job", (job,)))) for job in (1, 3)]
+    counts = release.law.estimate_selections(release, codes)
+    totals = np.bincount(columns()["job"])
+    expected = counts.linear(np.array([[1 / totals[1], -1 / totals[3]]]))
+    found = release.difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
+    assert found.estimate == pytest.approx(expected.values[0])
+    assert found.standard_error == pytest.approx(expected.standard_errors[0])
+
+
+def test_published_rows_do_not_hold_the_sensitive_attribute(release):
+    """Counting them as they stand refuses it; the schema of the release knows it."""
+    assert release.schema.names == ("sex", "age", "job")
+    with pytest.raises(QueryError, match="no attribute 'job'"):
+        release.count_by(["job"])
+    with pytest.raises(ReleaseDamagedError, match="no table 'values'"):
+        release.scan("values", ["job"])
+
+
+def rewrite(folder, name, change):
+    """Edit a published table and make every checksum fit again."""
+    import pyarrow.parquet as pq
+
+    path = folder / f"{name}.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    manifest = Manifest.from_text((folder / "datapackage.json").read_text())
+    tables = tuple(
+        each.model_copy(update={"sha256": sha256_of(path)}) if each.name == name else each
+        for each in manifest.tables
+    )
+    text = json.dumps(manifest.model_copy(update={"tables": tables}).to_descriptor())
+    (folder / "datapackage.json").write_text(text)
+
+
+def test_an_edited_bucket_table_is_refused_by_its_checksum(tmp_path):
+    """On opening."""
+    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", format="csv", seed=5).folder
+    path = folder / "sensitive.csv"
+    path.write_text(path.read_text().replace(",1\n", ",2\n", 1))
+    with pytest.raises(ReleaseDamagedError, match="checksum"):
+        load_release(folder)
+
+
+def test_an_edited_bucket_table_is_noticed_even_with_checksums_made_to_fit(tmp_path):
+    """Its buckets do not have as many values as rows."""
+    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", seed=5).folder
+
+    def move_one(table):
+        buckets = table["bucket"].to_numpy().copy()
+        buckets[0] = buckets[0] % 400 + 1
+        return table.set_column(table.column_names.index("bucket"), "bucket", pa.array(buckets))
+
+    rewrite(folder, "sensitive", move_one)
+    with pytest.raises(ReleaseDamagedError, match="not as many values as rows"):
+        load_release(folder).query("sex = 'F' AND job = 'a'")
+
+
+def test_rows_with_buckets_that_do_not_exist_are_noticed(tmp_path):
+    """Their numbers are beyond the last bucket."""
+    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", seed=5).folder
+
+    def beyond(table):
+        buckets = table["bucket"].to_numpy().copy()
+        buckets[0] = 10**9
+        return table.set_column(table.column_names.index("bucket"), "bucket", pa.array(buckets))
+
+    rewrite(folder, "rows", beyond)
+    with pytest.raises(ReleaseDamagedError):
+        load_release(folder).counts(["sex", "job"])
+
+
+def test_expected_errors_agree_with_a_real_release(release):
+    """Before publishing and after, within the noise of one release's estimated errors."""
+    expected = release.law.expected_standard_errors(private_table().count_by(["sex", "job"]))
+    assert np.allclose(expected, release.counts(["sex", "job"]).standard_errors, rtol=0.25)
+    assert not release.law.expected_standard_errors(private_table().count_by(["sex"])).any()
+
+
+def test_expected_errors_of_many_rows_grow_as_their_square_root(release):
+    """A hundred times the rows, ten times the error."""
+    small = private_table().count_by(["sex", "job"])
+    large = type(small)(small.attributes, small.counts * 100)
+    errors = [release.law.expected_standard_errors(each) for each in (small, large)]
+    assert np.allclose(errors[1] / errors[0], 10, rtol=0.15)
+
+
+def test_csv_releases_give_the_same_answers(release, tmp_path):
+    """Bucket numbers are read from text as from Parquet."""
+    text = publish(private_table(), Anatomy(l_value=3), tmp_path / "csv", format="csv", seed=5)
+    for by in itertools.permutations(("sex", "job")):
+        assert np.allclose(text.counts(list(by)).values, release.counts(list(by)).values)

@@ -1,0 +1,395 @@
+"""Columnized counts: what is published, promised and refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from samples import SCHEMA, people
+from sfumato import Schema, publish, read_table
+from sfumato.custody.plan import plan
+from sfumato.errors import DataError, NotIdentifiableError, ParameterError, QueryError, SchemaError
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
+from sfumato.methods.randomized_response.design import RandomizedResponse
+
+RATINGS = Schema.from_toml("""
+[long]
+unit = "user"
+item = "movie"
+value = "stars"
+[attributes.user]
+role = "identifier"
+[attributes.movie]
+role = "other"
+categories = ["m1", "m2", "m3", "m4"]
+[attributes.stars]
+role = "sensitive"
+categories = ["1", "2", "3", "4", "5"]
+""")
+
+
+def ratings(users=3_000, seed=1):
+    """Users of two tastes, who rate half of four movies."""
+    draw = np.random.default_rng(seed)
+    taste = draw.integers(0, 2, users)
+    user, movie = np.nonzero(draw.random((users, 4)) < 0.5)
+    stars = np.where((movie < 2) == (taste[user] == 1), "5", "1")
+    return pa.table(
+        {"user": [f"user-{u}" for u in user], "movie": [f"m{m + 1}" for m in movie], "stars": stars}
+    )
+
+
+def rating_table(**changes):
+    """The ratings as a private table, with some cells replaced."""
+    rows = ratings().to_pydict()
+    for column, (place, cell) in changes.items():
+        rows[column][place] = cell
+    return read_table(pa.table(rows), RATINGS)
+
+
+def design(**parameters):
+    """A design with the parameters given."""
+    return ColumnizedCounts(**{"k": 5, "epsilon": 2.0, "delta": 1e-4, **parameters})
+
+
+def test_published_rows_occur_at_least_k_times_and_were_there(tmp_path):
+    """A table of the attributes and a count; nothing that nobody has, nothing below k."""
+    table = read_table(people(2_000), SCHEMA)
+    release = publish(table, design(), tmp_path / "r", seed=1)
+    names = SCHEMA.publishable.names
+    true = table.count_by(names).counts
+    (batch,) = release.scan("rows", (*names, "count"))
+    counts = batch.codes["count"]
+    at_rows = true[tuple(batch.codes[name].astype(int) for name in names)]
+    assert (counts >= 5).all()
+    assert (at_rows >= 5).all()
+    assert np.abs(counts - at_rows).max() < 25
+    assert release.number_of_rows == batch.number_of_rows
+
+
+def test_an_uncut_table_promises_semantic_anonymity_of_the_row():
+    """And differential privacy pointwise; twice epsilon for a row replaced."""
+    crowd, added, replaced = design().guarantees(SCHEMA)
+    assert crowd == SemanticKAnonymity(k=5)
+    assert added == DifferentialPrivacy(epsilon=2.0, delta=1e-4, relation="add-remove", form="pointwise")
+    assert replaced == DifferentialPrivacy(epsilon=4.0, delta=1e-4, relation="replace-one", form="pointwise")
+
+
+def test_a_cut_table_promises_it_for_each_column_only():
+    """Random truncation leaves the additive form."""
+    cut = design(columns=3, column_budget=2)
+    crowd, added, _ = cut.guarantees(SCHEMA)
+    assert crowd.scope == "each-column"
+    assert "columns together it is not claimed" in crowd.sentence
+    assert added.form == "additive"
+    assert added.given is None
+
+
+def test_learning_without_a_share_makes_the_promise_conditional(tmp_path):
+    """The guarantee and the manifest both say so."""
+    cut = design(columns=2, schema_share=0.0)
+    release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
+    assert "given the columns, which were learned" in release.guarantees[1].sentence
+    assert "conditional" in release.manifest.chosen_from_private_data["columns"]
+
+
+def test_learning_with_a_share_is_paid_for(tmp_path):
+    """What the columns get is what is left, and the manifest says what was spent."""
+    cut = design(columns=2, schema_share=0.25)
+    assert cut.schema_epsilon == 0.5
+    assert cut.matrix.epsilon == pytest.approx(1.5 / 2)
+    release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
+    assert release.guarantees[1].given is None
+    assert "epsilon 0.5" in release.manifest.chosen_from_private_data["columns"]
+
+
+def test_given_columns_are_neither_learned_nor_paid_for(tmp_path):
+    """One table for each, and the law knows which attributes are together."""
+    cut = design(column_sets=(("sex", "job"), ("age", "region")))
+    assert not cut.learns_columns
+    release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
+    assert [each.name for each in release.manifest.tables] == ["column-1", "column-2"]
+    assert release.manifest.chosen_from_private_data == {}
+    with pytest.raises(NotIdentifiableError, match="not identified"):
+        release.counts(["sex", "age"])
+    assert release.counts(["sex", "job"]).values.sum() > 1_900
+
+
+@pytest.mark.parametrize(("epsilon", "budget"), [(1.0, 3), (math.log(5), 7), (0.1, 6)])
+def test_the_columns_never_spend_more_than_the_total(epsilon, budget):
+    """In exact arithmetic: budget times the part is at most the whole."""
+    cut = design(epsilon=epsilon, column_sets=(("sex",),) * budget, delta=1e-6)
+    assert Fraction(cut.matrix.epsilon) * budget <= Fraction(epsilon)
+    assert Fraction(cut.matrix.delta) * budget <= Fraction(1e-6)
+
+
+def test_rows_are_kept_to_the_column_budget():
+    """Of 2,000 rows in two columns with budget one, 2,000 fragments are left."""
+    cut = design(column_sets=(("sex", "job"), ("age",)), column_budget=1)
+    *_, survival = cut.plan_tables(SCHEMA, 2_000, read_table(people(2_000), SCHEMA))
+    assert sum(row[1] for row in survival.rows) == 2_000
+    assert survival.is_private
+
+
+def test_recoded_attributes_are_published_coarser(tmp_path):
+    """Public groups of categories, asked about by their joint label."""
+    coarse = design(recoding={"job": (("Sales", "Tech"), ("Care", "Other"))})
+    release = publish(read_table(people(2_000), SCHEMA), coarse, tmp_path / "r", seed=1)
+    assert release.schema["job"].labels == ("Sales or Tech", "Care or Other")
+    fine = publish(read_table(people(2_000), SCHEMA), design(), tmp_path / "f", seed=1)
+    assert release.query().estimate > fine.query().estimate
+
+
+def test_a_plan_warns_before_anything_is_spent():
+    """The table of thresholds says when even equal rows would not appear."""
+    hopeless = plan(design(epsilon=0.01), SCHEMA, 100)
+    warning = {row[0]: row[1] for row in hopeless.tables[0].rows}["warning"]
+    assert warning == "nothing would survive"
+    assert {row[0]: row[1] for row in plan(design(), SCHEMA, 2_000).tables[0].rows}["warning"] == "none"
+
+
+def test_a_plan_states_the_expected_share_of_surviving_rows():
+    """Sum of count times release probability over the count, by hand for two different rows."""
+    schema = Schema.from_toml('[attributes.a]\nrole = "other"\ncategories = ["x", "y"]')
+    table = read_table(pa.table({"a": ["x"] * 12 + ["y"] * 4}), schema)
+    chosen = design(k=2)
+    *_, survival = chosen.plan_tables(schema, 16, table)
+    appears, _ = chosen.matrix.release_probabilities_of([12, 4])
+    expected = float((appears * [12, 4]).sum() / 16)
+    (row,) = survival.rows
+    assert row[1:4] == (16, 2, 12)
+    assert row[4] == pytest.approx(float(appears.sum()))
+    assert row[5] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("keyed", [None, "public key"])
+def test_ratings_are_published_in_columns(tmp_path, keyed):
+    """One table of fragments: item, value, column, fragment and count; the user's name is nowhere."""
+    cut = design(columns=[2], column_budget=1, schema_share=0.0, truncation_key=keyed)
+    release = publish(rating_table(), cut, tmp_path / "r", seed=1)
+    assert release.law.long.columns == ((0, 1), (2, 3))
+    names = ("movie", "stars", "column", "fragment", "count")
+    (batch,) = release.scan("fragments", names)
+    pairs = {
+        tuple(
+            sorted(zip(batch.codes["movie"][rows].tolist(), batch.codes["stars"][rows].tolist(), strict=True))
+        )
+        for fragment in set(batch.codes["fragment"].tolist())
+        for rows in [batch.codes["fragment"] == fragment]
+    }
+    assert ((0, 4), (1, 4)) in pairs
+    assert (batch.codes["count"] >= 5).all()
+    # Numbers without a gap: they do not tell how many fragments were left out.
+    assert set(batch.codes["fragment"].tolist()) == set(range(len(pairs)))
+    assert not any(b"user-" in path.read_bytes() for path in release.folder.iterdir())
+    form = "additive" if keyed is None else "pointwise"
+    assert release.guarantees[1].form == form
+
+
+def test_counts_of_ratings_come_near_the_truth_when_nothing_is_cut(tmp_path):
+    """All fragments are frequent here, so that sums are right up to the noise."""
+    release = publish(rating_table(), design(), tmp_path / "r", seed=1)
+    rows = ratings().to_pydict()
+    true = sum(m == "m1" and s == "5" for m, s in zip(rows["movie"], rows["stars"], strict=True))
+    answer = release.query("movie = 'm1' AND stars = '5'")
+    assert abs(answer.estimate - true) < 5 * answer.standard_error
+
+
+def test_a_plan_of_ratings_counts_people_by_column():
+    """Units that have something in a column, not ratings; each is in one of the two at a budget of one."""
+    cut = design(column_sets=(("m1", "m2"), ("m3", "m4")), column_budget=1)
+    *_, survival = cut.plan_tables(RATINGS, 6_000, rating_table())
+    users = len(set(ratings()["user"].to_pylist()))
+    assert sum(row[1] for row in survival.rows) == users
+    assert survival.is_private
+
+
+def test_missing_values_are_dropped_and_others_recoded(tmp_path):
+    """A rating without stars is none; the rest is published as low or high."""
+    attributes = RATINGS.to_dict()["attributes"]
+    stars = {**attributes["stars"], "missing": "category"}
+    schema = Schema.from_dict({**RATINGS.to_dict(), "attributes": {**attributes, "stars": stars}})
+    rows = ratings().to_pydict()
+    rows["stars"] = [
+        None if movie == "m4" else each for movie, each in zip(rows["movie"], rows["stars"], strict=True)
+    ]
+    coarse = design(recoding={"stars": (("1", "2"), ("3", "4", "5"))})
+    release = publish(read_table(pa.table(rows), schema), coarse, tmp_path / "r", seed=1)
+    assert release.schema["stars"].labels == ("1 or 2", "3 or 4 or 5", "(missing)")
+    assert release.query("movie = 'm4'").estimate == 0
+    assert release.query("stars IS MISSING").estimate == 0
+    assert release.query("stars = '1 or 2'").estimate == pytest.approx(rows["stars"].count("1"), rel=0.05)
+
+
+def test_baskets_need_no_value(tmp_path):
+    """Having an item says it all."""
+    schema = Schema.from_dict(
+        {
+            "long": {"unit": "user", "item": "movie"},
+            "attributes": {
+                "user": {"role": "identifier"},
+                "movie": {"role": "other", "categories": ["m1", "m2", "m3", "m4"]},
+            },
+        }
+    )
+    release = publish(read_table(ratings().drop_columns(["stars"]), schema), design(), tmp_path / "r", seed=1)
+    assert release.query("movie = 'm2'").estimate == pytest.approx(1_500, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"k": 0}, "k should be greater than or equal to 1"),
+        ({"epsilon": 1.0, "delta": 0.7}, r"delta must be below 1 - exp\(-epsilon\)"),
+        ({"epsilon": 1.0, "delta": -math.expm1(-1.0)}, r"delta must be below 1 - exp\(-epsilon\)"),
+        ({"epsilon": 1.0, "delta": 0.65, "columns": 4}, r"delta must be below 1 - exp\(-epsilon\) = 0.6321"),
+        ({"columns": 3, "column_budget": 4}, "column_budget must be from 1 to the 3 columns"),
+        ({"columns": 3, "column_budget": 0}, "column_budget must be from 1 to the 3 columns"),
+        ({"columns": ()}, "no column to publish"),
+        ({"epsilon": 1e-7, "delta": 1e-9}, "so small that no row could survive"),
+    ],
+)
+def test_parameters_out_of_bounds_are_refused(parameters, words):
+    """Before any data are read."""
+    with pytest.raises(ParameterError, match=words):
+        design(**parameters)
+
+
+def test_more_columns_than_attributes_are_refused():
+    """By the promise already."""
+    with pytest.raises(ParameterError, match="at most the 4 attributes"):
+        design(columns=5).guarantees(SCHEMA)
+
+
+@pytest.mark.parametrize("sets", [(("sex", "gob"),), (("sex", "sex"),), ((),)])
+def test_columns_that_do_not_exist_are_refused(sets):
+    """Unknown or repeated names, or none."""
+    with pytest.raises(ParameterError, match=r"column_sets|a column of"):
+        design(column_sets=sets).guarantees(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"user": (3, None)}, DataError, "column 'user' has no value in 1 row"),
+        ({"user": (3, "")}, DataError, "every row must say whose it is"),
+        ({"movie": (3, None)}, DataError, "column 'movie' has no value in 1 row"),
+        ({"movie": (3, "SECRET")}, DataError, "column 'movie' has a value outside"),
+    ],
+)
+def test_rows_without_unit_or_item_are_refused_without_a_trace(tmp_path, changes, error, words):
+    """Column, reason and number of rows; never a cell."""
+    with pytest.raises(error, match=words) as caught:
+        publish(rating_table(**changes), design(), tmp_path / "r", seed=1)
+    assert "SECRET" not in str(caught.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_unit_with_two_values_for_an_item_is_refused(tmp_path):
+    """One more rating of a movie that the user has rated already."""
+    rows = ratings().to_pydict()
+    for column in rows:
+        rows[column].append(rows[column][0])
+    rows["stars"][-1] = "3"
+    with pytest.raises(DataError, match="second value for an item"):
+        publish(read_table(pa.table(rows), RATINGS), design(), tmp_path / "r", seed=1)
+
+
+def test_an_epsilon_at_which_nothing_survives_is_refused_unless_asked(tmp_path):
+    """The refusal names the count that a row would need."""
+    table = read_table(people(100), SCHEMA)
+    with pytest.raises(ParameterError, match="no row can survive"):
+        publish(table, design(epsilon=0.1), tmp_path / "r", seed=1)
+    release = publish(table, design(epsilon=0.1, allow_empty=True), tmp_path / "e", seed=1)
+    assert release.number_of_rows == 0
+    assert release.counts(["sex"]).values.tolist() == [0.0, 0.0]
+
+
+def test_data_of_which_nothing_survived_are_refused_unless_asked(tmp_path):
+    """Enough rows in all, but every one of them different."""
+    schema = Schema.from_dict(
+        {"attributes": {"x": {"role": "other", "categories": [str(each) for each in range(200)]}}}
+    )
+    table = read_table(pa.table({"x": [str(each) for each in range(200)]}), schema)
+    with pytest.raises(DataError, match="no row survived"):
+        publish(table, design(), tmp_path / "r", seed=1)
+
+
+def test_a_key_needs_named_units():
+    """Rows of an ordinary table have no names."""
+    with pytest.raises(ParameterError, match="truncation_key needs unit-item-value data"):
+        design(columns=2, column_budget=1, truncation_key="x").guarantees(SCHEMA)
+
+
+def test_recoding_must_name_known_categories(tmp_path):
+    """The nearest is suggested."""
+    with pytest.raises(QueryError, match="did you mean 'Sales'"):
+        publish(
+            read_table(people(500), SCHEMA), design(recoding={"job": (("Slaes", "Tech"),)}), tmp_path / "r"
+        )
+    with pytest.raises(ParameterError, match="recoding names 'movie'"):
+        design(recoding={"movie": (("m1", "m2"),)}).guarantees(RATINGS)
+
+
+def test_methods_that_protect_rows_refuse_units(tmp_path):
+    """A person with two hundred ratings is not protected row by row."""
+    with pytest.raises(ParameterError, match="protects single rows"):
+        publish(rating_table(), RandomizedResponse(retention=0.5), tmp_path / "r", seed=1)
+
+
+def test_units_need_a_long_schema():
+    """Otherwise nobody said which column is what."""
+    with pytest.raises(SchemaError, match=r"no \[long\] table"):
+        read_table(people(10), SCHEMA).rows_of_units()
+
+
+def test_the_manifest_claims_what_holds_and_no_more(tmp_path):
+    """Per column yes, together not claimed; parameters all there."""
+    cut = design(columns=[2, 3], column_budget=3)
+    release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
+    text = (release.folder / "datapackage.json").read_text()
+    block = json.loads(text)["sfumato"]
+    assert any("not claimed" in each for each in block["assumptions"])
+    assert block["not_protected"] == ["whether the columns together point to one row"]
+    assert block["method"]["columns"] == [2, 3]
+    assert block["law"]["matrix"]["k"] == 5
+    assert len(block["law"]["columns"]) == 5
+
+
+def many_items(units, items, per_unit, seed=6):
+    """Sparse baskets over many items, of which a few are popular, as a private table."""
+    draw = np.random.default_rng(seed)
+    unit = np.repeat(np.arange(units), per_unit)
+    item = np.minimum(draw.pareto(0.6, unit.size) * 3, items - 1).astype(int)
+    keys = np.unique(unit * items + item)
+    schema = Schema.from_dict(
+        {
+            "long": {"unit": "user", "item": "item"},
+            "attributes": {
+                "user": {"role": "identifier"},
+                "item": {"role": "other", "categories": [str(each) for each in range(items)]},
+            },
+        }
+    )
+    rows = pa.table({"user": [str(u) for u in keys // items], "item": [str(i) for i in keys % items]})
+    return read_table(rows, schema)
+
+
+@pytest.mark.parametrize(
+    ("units", "items"),
+    [(2_000, 1_000), pytest.param(20_000, 20_000, marks=pytest.mark.slow)],
+)
+def test_thousands_of_items_are_cut_and_published(tmp_path, units, items):
+    """Sparse from the file to the release; every item is in one column of the cut."""
+    cut = design(columns=10, column_budget=2, schema_share=0.0)
+    release = publish(many_items(units, items, 5), cut, tmp_path / "r", seed=1)
+    columns = release.law.long.columns
+    assert sorted(each for column in columns for each in column) == list(range(items))
+    assert release.number_of_rows > 0

@@ -1,0 +1,315 @@
+"""Estimates from rows with noisy counts: sums, bounds, single rows, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError
+from sfumato.laws import LAWS
+from sfumato.methods.columnized_counts.law.columns import LongColumns, PublishedColumn
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Selection, Tabulation
+
+MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
+SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
+JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+AGE = Attribute(name="age", role=Role.OTHER, categories=("young", "old"))
+ITEM = Attribute(name="item", role=Role.OTHER, categories=("i", "j", "k"))
+STARS = Attribute(name="stars", role=Role.SENSITIVE, categories=("1", "2"))
+
+
+class Given:
+    """A release whose tables are given as columns."""
+
+    def __init__(self, attributes, **tables):
+        self.schema = Schema(attributes=attributes)
+        self.tables = {
+            name: {key: np.array(each) for key, each in columns.items()} for name, columns in tables.items()
+        }
+
+    def scan(self, table, names):
+        """All rows in one batch; none when there are none."""
+        columns = self.tables[table]
+        size = len(next(iter(columns.values())))
+        if size:
+            yield CodedBatch({name: columns[name] for name in names}, size)
+
+
+ROWS = Given(
+    (SEX, JOB),
+    rows={"sex": [0, 0, 1], "job": [0, 1, 1], "count": [100, 40, 7]},
+)
+LAW = NoisyRows(
+    matrix=MATRIX, columns=(PublishedColumn(table="rows", attributes=("sex", "job"), sizes=(2, 3)),)
+)
+NOISE = MATRIX.noise.variance
+
+
+def test_sums_add_published_counts_and_their_noise():
+    """Women: 100 + 40, with the noise of two rows; at least k for each published row, no upper bound."""
+    found = LAW.estimate(ROWS, Tabulation(by=("sex",)))
+    assert found.values.tolist() == [140.0, 7.0]
+    assert found.variances == pytest.approx([2 * NOISE, NOISE])
+    assert found.bounds[0].tolist() == [10.0, 5.0]
+    assert np.isinf(found.bounds[1]).all()
+
+
+def test_the_order_of_attributes_is_the_tabulations():
+    """Cells over job first, then sex."""
+    found = LAW.estimate(ROWS, Tabulation(by=("job", "sex")))
+    assert found.values.tolist() == [100.0, 0.0, 40.0, 7.0, 0.0, 0.0]
+
+
+def test_an_absent_row_is_bounded_by_what_would_have_been_published():
+    """The 95 % interval ends where a row is published with probability 0.95."""
+    found = LAW.estimate(ROWS, Tabulation(where=Selection((("sex", (1,)), ("job", (2,))))))
+    low, high = found.intervals(0.95)
+    assert found.values[0] == 0
+    assert low[0] == 0
+    assert high[0] == pytest.approx(MATRIX.threshold(0.95))
+
+
+def test_conditions_restrict_the_cells():
+    """An attribute that is shown and conditioned on keeps the chosen cells only."""
+    where = Selection((("job", (1, 2)),))
+    assert LAW.estimate(ROWS, Tabulation(by=("job",), where=where)).values.tolist() == [47.0, 0.0]
+    assert LAW.estimate(ROWS, Tabulation(where=where)).values.tolist() == [47.0]
+
+
+def test_selections_that_share_rows_share_their_noise():
+    """Women and job b overlap in one published row."""
+    women, job_b = Selection((("sex", (0,)),)), Selection((("job", (1,)),))
+    found = LAW.estimate_selections(ROWS, (women, job_b))
+    assert found.values.tolist() == [140.0, 47.0]
+    assert found.covariance == pytest.approx(NOISE * np.array([[2, 1], [1, 2]]))
+
+
+def test_a_population_adds_the_error_of_drawing():
+    """Multinomial variance on top, and no certain bounds."""
+    table = LAW.estimate(ROWS, Tabulation(by=("sex",)))
+    population = LAW.estimate(ROWS, Tabulation(by=("sex",)), target="population")
+    assert population.variances - table.variances == pytest.approx([140 * 7 / 147, 7 * 140 / 147])
+    assert population.bounds is None
+    both = LAW.estimate_selections(ROWS, (Selection((("sex", (0,)),)),), target="population")
+    assert both.variances == pytest.approx(population.variances[:1])
+
+
+def test_the_weighted_estimate_divides_by_the_release_probability():
+    """A row near the threshold stands for many that were left out."""
+    found = LAW.estimate_by("weighted", ROWS, Tabulation(by=("sex",)))
+    appears, _ = MATRIX.release_probabilities_of([7])
+    assert found.values == pytest.approx([140.0, 7 / appears[0]])
+    assert found.variances[1] > 7**2
+    with pytest.raises(ParameterError, match="no estimator"):
+        LAW.estimate_by("other", ROWS, Tabulation(by=("sex",)))
+
+
+def test_consistent_counts_are_the_estimates():
+    """Never negative, and adding up."""
+    assert LAW.consistent(ROWS, Tabulation(by=("sex",))).tolist() == [140.0, 7.0]
+
+
+def test_expected_errors_of_single_rows_and_none_of_sums():
+    """Noise where a row surely appears, the count itself where it never does."""
+    counts = np.array([[1_000, 3, 0], [0, 0, 0]])
+    found = LAW.expected_standard_errors(CountTable((SEX, JOB), counts))
+    assert found[0, :2] == pytest.approx([math.sqrt(NOISE), 3])
+    with pytest.raises(NotIdentifiableError, match="spread over them"):
+        LAW.expected_standard_errors(CountTable((SEX,), np.array([5, 5])))
+
+
+CUT = NoisyRows(
+    matrix=MATRIX,
+    columns=(
+        PublishedColumn(table="column-1", attributes=("sex", "job"), sizes=(2, 3)),
+        PublishedColumn(table="column-2", attributes=("age", "sex"), sizes=(2, 2)),
+    ),
+    column_budget=1,
+)
+COLUMNS = Given(
+    (SEX, JOB, AGE),
+    **{
+        "column-1": {"sex": [0], "job": [0], "count": [50]},
+        "column-2": {"age": [1, 0], "sex": [0, 1], "count": [60, 30]},
+    },
+)
+
+
+KEPT = CUT.model_copy(update={"column_budget": None})
+"""The same with every part of every row kept."""
+
+
+def test_a_question_is_answered_by_the_smallest_column_that_holds_it():
+    """Sex is in both; the second has fewer cells, so that fewer rows were left out."""
+    assert KEPT.estimate(COLUMNS, Tabulation(by=("sex",))).values.tolist() == [60.0, 30.0]
+    assert KEPT.estimate(COLUMNS, Tabulation(by=("job",))).values.tolist() == [50.0, 0.0, 0.0]
+
+
+def test_counts_of_kept_parts_are_scaled_where_every_row_kept_as_many():
+    """One part of two: twice the count, four times the noise, and the binomial draw of what was kept."""
+    kept = KEPT.estimate(COLUMNS, Tabulation(by=("sex",)))
+    scaled = CUT.estimate(COLUMNS, Tabulation(by=("sex",)))
+    assert scaled.values.tolist() == [120.0, 60.0]
+    # X (1 - p) / p with p = 1/2 and X = 120, 60.
+    assert scaled.variances == pytest.approx(4 * kept.variances + np.array([120.0, 60.0]))
+    selected = CUT.estimate_selections(COLUMNS, (Selection((("age", (1,)),)),))
+    assert selected.values.tolist() == [120.0]
+    assert selected.variances == pytest.approx(
+        4 * KEPT.estimate(COLUMNS, Tabulation(by=("age",))).variances[1] + 120
+    )
+
+
+def test_joint_counts_across_columns_are_refused_with_the_reason():
+    """Which fragment belongs with which is not published."""
+    with pytest.raises(NotIdentifiableError, match=r"job and age together.*not published"):
+        CUT.estimate(COLUMNS, Tabulation(by=("job", "age")))
+
+
+def test_selections_in_different_columns_have_independent_noise():
+    """Each is read where it is; a pair in one column is read there."""
+    apart = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("age", (1,)),))))
+    assert apart.values.tolist() == [50.0, 60.0]
+    assert apart.covariance[0, 1] == 0
+    together = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("sex", (0,)),))))
+    assert together.values.tolist() == [50.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ((("sex", (0,)), ("job", (2,))), "the row is not published"),
+        ((("sex", (1,)), ("job", (1,))), "near the threshold"),
+        ((("sex", (0,)),), "left out and count as none"),
+    ],
+)
+def test_notes_say_what_an_interval_cannot(where, words):
+    """Absent, near the threshold, or a sum."""
+    selection = Selection(where)
+    estimates = LAW.estimate(ROWS, Tabulation(where=selection))
+    (note,) = LAW.notes(ROWS, selection, estimates)
+    assert words in note
+
+
+def test_a_row_well_above_the_threshold_needs_no_note():
+    """Its count is known up to the noise."""
+    selection = Selection((("sex", (0,)), ("job", (0,))))
+    assert LAW.notes(ROWS, selection, LAW.estimate(ROWS, Tabulation(where=selection))) == ()
+
+
+def test_the_interval_of_a_row_is_that_of_its_noise():
+    """Not 1.96 standard errors, which hold Laplace noise too seldom: the smallest whole number that suffices."""
+    where = Selection((("sex", (0,)), ("job", (0,))))
+    estimates = LAW.estimate(ROWS, Tabulation(where=where))
+    low, high = estimates.intervals(0.95)
+    half = int((high - low)[0] / 2)
+    inside = [float(MATRIX.noise.probability(np.arange(-h, h + 1)).sum()) for h in (half - 1, half)]
+    assert inside[0] < 0.95 <= inside[1]
+    assert low[0] == estimates.values[0] - half
+
+
+def test_dropped_parts_are_said_where_nobody_can_tell_how_many():
+    """A row without values in a column keeps a larger share of its others: in the sentence and in every note."""
+    attributes = tuple(each.model_copy(update={"missing": "category"}) for each in (SEX, JOB, AGE))
+    tables = {
+        "column-1": {"sex": [0], "job": [0], "count": [50]},
+        "column-2": {"age": [1, 0], "sex": [0, 1], "count": [60, 30]},
+    }
+    published = Given(attributes, **tables)
+    assert "the others were dropped" in CUT.sentence
+    for where in ((("sex", (0,)),), (("sex", (0,)), ("job", (0,)))):
+        selection = Selection(where)
+        estimates = CUT.estimate(published, Tabulation(where=selection))
+        assert estimates.values[0] in (50, 60)
+        assert "column budget" in CUT.notes(published, selection, estimates)[-1]
+
+
+LONG = NoisyRows(
+    matrix=MATRIX,
+    long=LongColumns(table="fragments", item="item", value="stars", columns=((0, 1, 2), (0, 1))),
+)
+FRAGMENTS = Given(
+    (ITEM, STARS),
+    fragments={
+        "item": [0, 1, 0, 1, 2, 0],
+        "stars": [0, 0, 0, 1, 1, 1],
+        "column": [2, 2, 2, 2, 1, 1],
+        "fragment": [0, 0, 1, 1, 2, 2],
+        "count": [30, 30, 20, 20, 9, 9],
+    },
+)
+
+
+def test_items_are_counted_in_the_smallest_column_they_are_in():
+    """Items i and j from the second column, k from the first; an item is never counted twice."""
+    found = LONG.estimate(FRAGMENTS, Tabulation(by=("item",)))
+    assert found.values.tolist() == [50.0, 50.0, 9.0]
+    assert LONG.estimate(FRAGMENTS, Tabulation(by=("item", "stars"))).values.tolist() == [50, 0, 30, 20, 0, 9]
+
+
+def test_entries_of_one_fragment_share_its_noise():
+    """One star was given twice in the first fragment: its noise counts twice, and as a square."""
+    found = LONG.estimate(FRAGMENTS, Tabulation(by=("stars",)))
+    assert found.values.tolist() == [80.0, 29.0]
+    assert found.variances == pytest.approx([NOISE * (4 + 1), NOISE * (1 + 1)])
+
+
+def test_the_share_of_a_value_among_raters():
+    """One star among ratings of j, in the same column."""
+    both = Selection((("item", (1,)), ("stars", (0,))))
+    found = LONG.estimate_selections(FRAGMENTS, (both, Selection((("item", (1,)),))))
+    assert found.values.tolist() == [30.0, 50.0]
+    assert found.covariance == pytest.approx(NOISE * np.array([[1, 1], [1, 2]]))
+
+
+def test_an_empty_column_estimates_zeros_that_are_not_certain():
+    """No row was published, and one below the threshold may still have been there."""
+    nothing = Given((SEX, JOB), rows={"sex": [], "job": [], "count": []})
+    found = LAW.estimate(nothing, Tabulation(by=("sex",)))
+    assert found.values.tolist() == [0.0, 0.0]
+    assert found.intervals(0.95)[1] == pytest.approx([MATRIX.threshold(0.95)] * 2)
+    one = LAW.estimate_selections(nothing, (Selection((("sex", (0,)),)),))
+    assert one.variances == pytest.approx(found.variances[:1])
+
+
+def test_items_in_no_column_are_refused():
+    """Nothing of them was published; that is not a count of zero."""
+    some = NoisyRows(
+        matrix=MATRIX, long=LongColumns(table="fragments", item="item", value="stars", columns=((0, 1),))
+    )
+    where = Selection((("item", (2,)),))
+    with pytest.raises(NotIdentifiableError, match="no published column holds the item"):
+        some.estimate(FRAGMENTS, Tabulation(where=where))
+    with pytest.raises(NotIdentifiableError, match="no published column holds the item"):
+        some.estimate_selections(FRAGMENTS, (where,))
+
+
+def test_the_law_survives_the_manifest():
+    """Both kinds of columns."""
+    for law in (LAW, CUT, LONG):
+        assert LAWS.read(law.model_dump(mode="json")) == law
+
+
+def test_attributes_that_are_not_published_are_refused():
+    """Long data hold items and values only."""
+    with pytest.raises(NotIdentifiableError, match="holds item and stars only"):
+        LONG.estimate(FRAGMENTS, Tabulation(by=("sex",)))
+
+
+def test_a_table_too_large_for_memory_is_refused(monkeypatch):
+    """Before it is made."""
+    monkeypatch.setattr("sfumato.methods.columnized_counts.law.noisy_rows.LARGEST_TABLE", 5)
+    with pytest.raises(TooLargeError, match="6 cells"):
+        LAW.estimate(ROWS, Tabulation(by=("sex", "job")))
+
+
+def test_a_law_has_one_kind_of_columns():
+    """Neither both nor none."""
+    with pytest.raises(ParameterError, match="one of them"):
+        NoisyRows(matrix=MATRIX)

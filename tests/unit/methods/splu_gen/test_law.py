@@ -1,0 +1,309 @@
+"""The law of decoys on small tables: algebra that must hold without any randomness."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from published_rows import PublishedRows, category_attribute
+from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+from sfumato.values.schema import Role
+from sfumato.values.selection import Selection, Tabulation
+
+AREA = category_attribute("area", 3, Role.OTHER)
+JOB, PAY = category_attribute("job", 8), category_attribute("pay", 6)
+
+
+@pytest.fixture(scope="module")
+def published():
+    """Six thousand published rows; every job and every pay is far from being in all groups."""
+    draw = np.random.default_rng(3)
+    job = draw.choice(8, 6_000, p=np.array([5, 4, 3, 3, 3, 3, 2, 1]) / 24)
+    columns = {"area": (job + draw.integers(0, 3, 6_000)) % 3, "job": job, "pay": draw.integers(0, 6, 6_000)}
+    return PublishedRows((AREA, JOB, PAY), columns)
+
+
+LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
+BY_JOB_AND_AREA = Tabulation(by=("job", "area"))
+
+
+def selection(**codes):
+    """A selection by attribute."""
+    return Selection(tuple(codes.items()))
+
+
+def test_rows_of_the_distortion_sum_to_one_and_keep_the_margin(published):
+    """A row shows its own value with probability 1/gamma, and f T = f."""
+    counts = np.asarray(published.count_by(("job",), Selection()).counts, dtype=float)
+    model = DecoyModel(counts, 3)
+    assert np.allclose(model.distortion.sum(axis=1), 1)
+    assert np.allclose(np.diagonal(model.distortion), 1 / 3)
+    assert np.allclose(counts @ model.distortion, counts)
+
+
+def test_equally_frequent_values_have_the_pairwise_matrix():
+    """Every other value then shows with probability f (gamma-1) / (gamma (N-f))."""
+    model = DecoyModel(np.full(10, 100.0), 5)
+    off = model.distortion[~np.eye(10, dtype=bool)]
+    assert np.allclose(off, 100 * 4 / (5 * 900))
+
+
+def test_expected_counts_are_inverted_exactly():
+    """X T T^-1 = x, by all values at once."""
+    model = DecoyModel(np.array([400.0, 300.0, 200.0, 150.0, 100.0, 50.0]), 3)
+    true = np.array([200.0, 60.0, 40.0, 8.0, 5.0, 2.0])
+    assert np.allclose(true @ model.distortion @ model.inverse, true)
+
+
+def test_estimates_add_up_to_each_public_group(published):
+    """The number of rows of an area is exactly known."""
+    values = LAW.estimate(published, BY_JOB_AND_AREA).values.reshape(8, 3)
+    assert np.allclose(values.sum(axis=0), published.count_by(("area",), Selection()).counts)
+
+
+def test_the_variance_of_a_public_group_s_total_is_zero(published):
+    """Summing a group's estimates over all jobs leaves no error, and the covariance knows it."""
+    estimates = LAW.estimate(published, BY_JOB_AND_AREA)
+    weights = np.tile(np.eye(3), (1, 8))
+    assert np.allclose(estimates.linear(weights).covariance, 0, atol=1e-6 * estimates.variances.max())
+
+
+def test_the_covariance_is_symmetric_and_positive_semidefinite(published):
+    """Over all cells of two attributes."""
+    whole = LAW.estimate(published, BY_JOB_AND_AREA).covariance
+    assert np.allclose(whole, whole.T)
+    assert np.linalg.eigvalsh(whole).min() > -1e-6 * np.abs(whole).max()
+
+
+def test_a_query_is_the_sum_of_its_cells(published):
+    """Value and variance of (areas 1, 2; jobs 0, 1), asked directly and from the table."""
+    direct = LAW.estimate(published, Tabulation(where=selection(area=(1, 2), job=(0, 1))))
+    weights = np.zeros((8, 3))
+    weights[:2, 1:] = 1
+    summed = LAW.estimate(published, BY_JOB_AND_AREA).linear(weights.reshape(1, -1))
+    assert np.allclose(direct.values, summed.values)
+    assert np.allclose(direct.variances, summed.variances)
+
+
+def test_selections_that_overlap_have_the_covariance_of_their_cells(published):
+    """Two overlapping selections, one exact one and one about a job alone."""
+    asked = [
+        selection(area=(1, 2), job=(0, 1)),
+        selection(area=(2,), job=(1,)),
+        selection(area=(1,)),
+        selection(job=(0,)),
+    ]
+    found = LAW.estimate_selections(published, asked)
+    cells = LAW.estimate(published, BY_JOB_AND_AREA)
+    weights = np.zeros((4, 8, 3))
+    weights[0, :2, 1:] = weights[1, 1, 2] = weights[2, :, 1] = weights[3, 0] = 1
+    expected = cells.linear(weights.reshape(4, -1))
+    assert np.allclose(found.values, expected.values)
+    assert np.allclose(found.covariance, expected.covariance, atol=1e-6 * found.variances.max())
+
+
+def test_many_selections_are_counted_once_for_each_set_of_attributes(published):
+    """Ninety selections over two sets of attributes need three counts, and have the same variances."""
+    asked = [selection(area=(code % 3,), job=(code % 8,)) for code in range(60)]
+    asked += [selection(job=(code % 8,)) for code in range(30)]
+    before = published.scans
+    found = LAW.estimate_selections(published, asked)
+    assert published.scans - before == 3
+    few = LAW.estimate_selections(published, asked[:5])
+    assert np.allclose(found.values[:5], few.values)
+    assert np.allclose(found.variances[:5], few.variances)
+
+
+def test_a_value_alone_has_the_binomial_s_variance(published):
+    """F (1 - 1/gamma), whatever the groups."""
+    estimates = LAW.estimate(published, Tabulation(by=("job",)))
+    counts = published.count_by(("job",), Selection()).counts
+    assert np.allclose(estimates.values, counts)
+    assert np.allclose(estimates.variances, counts * (1 - 1 / 3))
+
+
+def test_attributes_that_were_not_drawn_are_exact(published):
+    """Published as they are."""
+    estimates = LAW.estimate(published, Tabulation(by=("area",)))
+    assert np.allclose(estimates.variances, 0)
+    assert estimates.values.sum() == 6_000
+
+
+def test_two_drawn_attributes_are_a_product(published):
+    """The joint estimate sums to the estimate of each."""
+    joint = LAW.estimate(published, Tabulation(by=("job", "pay"), where=selection(area=(0,)))).values.reshape(
+        8, 6
+    )
+    alone = LAW.estimate(published, Tabulation(by=("job",), where=selection(area=(0,)))).values
+    assert np.allclose(joint.sum(axis=1), alone)
+
+
+def test_the_order_of_a_table_is_the_one_asked_for(published):
+    """Transposed tables hold the same numbers."""
+    one = LAW.estimate(published, BY_JOB_AND_AREA)
+    other = LAW.estimate(published, Tabulation(by=("area", "job")))
+    assert np.allclose(one.values.reshape(8, 3), other.values.reshape(3, 8).T)
+    assert np.allclose(one.variances.reshape(8, 3), other.variances.reshape(3, 8).T)
+
+
+def test_consistent_counts_are_feasible(published):
+    """Not negative, and the areas' totals are kept."""
+    values = LAW.consistent(published, BY_JOB_AND_AREA).reshape(8, 3)
+    assert values.min() >= 0
+    assert np.allclose(values.sum(axis=0), published.count_by(("area",), Selection()).counts)
+
+
+def test_a_predicate_unrelated_to_the_value_has_a_constant_derivative():
+    """For constant theta the change of x T with the margin is D = theta (I - T)."""
+    model = DecoyModel(np.array([400.0, 300.0, 200.0, 150.0, 100.0, 50.0]), 3)
+    predicate = model.predicate(np.full(6, 0.2))
+    # The derivative is defined along margins of a fixed total; the constant direction drops out of both.
+    centred = np.eye(6) - np.full((6, 6), 1 / 6)
+    expected = 0.2 * (np.eye(6) - model.distortion)
+    assert np.allclose(centred @ predicate.derivative(np.eye(6)), centred @ expected)
+
+
+def test_everyone_s_covariance_is_that_of_the_margin():
+    """The predicate that holds for all rows gives G (diag(pi) - Pi/gamma)."""
+    model = DecoyModel(np.array([400.0, 300.0, 200.0, 150.0, 100.0, 50.0]), 3)
+    everyone = model.predicate(np.ones(6))
+    whole = covariance(everyone, everyone, everyone.shares, np.eye(6), np.eye(6))
+    assert np.allclose(whole, model.margin_covariance, atol=1e-8)
+
+
+def test_expected_errors_are_the_estimated_ones_when_nothing_moved(published):
+    """From the published counts taken as the truth, near what the plug-in gives."""
+    table = published.count_by(("area", "job"), Selection())
+    expected = LAW.expected_standard_errors(table)
+    found = LAW.estimate(published, Tabulation(by=("area", "job"))).standard_errors.reshape(3, 8)
+    assert np.allclose(expected, found, rtol=0.15)
+
+
+def saturated():
+    """Value 0 is published once for every group of two: nothing can be said of how it meets the area."""
+    job = np.repeat(np.arange(4), [3_000, 1_500, 900, 600])
+    area = category_attribute("area", 2, Role.OTHER)
+    return PublishedRows((area, category_attribute("job", 4)), {"area": np.arange(6_000) % 2, "job": job})
+
+
+def test_near_saturation_single_counts_are_refused_with_a_reason():
+    """No count within a public group is determined when one value may be in every group."""
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    for code in range(4):
+        with pytest.raises(NotIdentifiableError, match="every group of 2"):
+            law.estimate(saturated(), Tabulation(where=selection(area=(0,), job=(code,))))
+
+
+def test_near_saturation_counts_of_values_alone_and_contrasts_are_answered():
+    """The margin is binomial whatever the groups; two other values can still be compared."""
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    assert law.estimate(saturated(), Tabulation(by=("job",))).values.tolist() == [3_000, 1_500, 900, 600]
+    contrast = law.contrast(saturated(), "job", 1, 2, selection(area=(0,)))
+    assert abs(contrast.values[0]) < 5 * contrast.standard_errors[0] < 0.5
+    with pytest.raises(NotIdentifiableError, match="nearly every group"):
+        law.contrast(saturated(), "job", 0, 2, selection(area=(0,)))
+
+
+def test_a_contrast_is_the_difference_of_shares(published):
+    """Far from saturation it is what the single estimates give."""
+    values = LAW.estimate(published, BY_JOB_AND_AREA).values.reshape(8, 3)
+    counts = published.count_by(("job",), Selection()).counts
+    found = LAW.contrast(published, "job", 2, 5, selection(area=(1,)))
+    assert found.values[0] == pytest.approx(values[2, 1] / counts[2] - values[5, 1] / counts[5])
+    assert found.standard_errors[0] > 0
+    with pytest.raises(ParameterError, match="drawn"):
+        LAW.contrast(published, "job", 2, 5, selection(pay=(1,)))
+
+
+def test_largest_first_groups_have_no_law_but_the_named_estimators(published):
+    """The matrix would be wrong, so the default refuses; the biased ones say what they are."""
+    law = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")
+    question = Tabulation(where=selection(area=(0,), job=(1,)))
+    with pytest.raises(NotIdentifiableError, match="largest-first"):
+        law.estimate(published, question)
+    assert law.estimate(published, Tabulation(by=("job",))).values.sum() == 6_000
+    for estimator in ("pairwise", "paper"):
+        assert np.isfinite(law.estimate_by(estimator, published, question).values).all()
+
+
+def test_named_estimators_on_the_published_example():
+    """Nine rows of the paper, P = first area, value 2: 5/3 pairwise, 1.26114 by the paper; Flu is refused."""
+    # Flu 0, Fever 1, Hiv 2, H5N1 3; the area of Zip [12-17k] is 0.
+    job = np.array([0, 0, 1, 2, 0, 2, 1, 0, 3])
+    area = np.array([0, 1, 0, 1, 2, 0, 2, 1, 0])
+    rows = PublishedRows((AREA, category_attribute("job", 4)), {"area": area, "job": job})
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    hiv, flu = (Tabulation(where=selection(area=(0,), job=(code,))) for code in (2, 0))
+    assert law.estimate_by("pairwise", rows, hiv).values[0] == pytest.approx(5 / 3)
+    paper = law.estimate_by("paper", rows, hiv)
+    assert paper.values[0] == pytest.approx(1.26114, abs=1e-5)
+    assert np.isnan(paper.variances[0])
+    with pytest.raises(NotIdentifiableError, match="not determined"):
+        law.estimate_by("pairwise", rows, flu)
+
+
+def test_named_estimators_say_what_they_cannot_do(published):
+    """Sums of several categories, several drawn attributes, unknown names."""
+    with pytest.raises(ParameterError, match="one category"):
+        LAW.estimate_by("paper", published, Tabulation(where=selection(job=(0, 1))))
+    with pytest.raises(ParameterError, match="one drawn attribute"):
+        LAW.estimate_by("pairwise", published, Tabulation(where=selection(job=(0,), pay=(1,))))
+    with pytest.raises(ParameterError, match="no estimator"):
+        LAW.estimate_by("best", published, BY_JOB_AND_AREA)
+
+
+def test_the_population_s_error_comes_on_top(published):
+    """At least the multinomial variance of the estimate is added."""
+    where = Tabulation(where=selection(area=(0,), job=(1,)))
+    own, drawn = (LAW.estimate(published, where, target=each) for each in ("table", "population"))
+    x = own.values[0]
+    assert drawn.variances[0] == pytest.approx((own.variances[0] + x - x**2 / 6_000) * 6_000 / 5_999)
+    selections = LAW.estimate_selections(published, [where.where], target="population")
+    assert selections.variances[0] == pytest.approx(drawn.variances[0])
+
+
+def test_a_value_that_no_row_shows_is_not_called_exact():
+    """Its estimate is 0 with the error of one row."""
+    job = np.repeat(np.arange(5), [300, 300, 200, 200, 0])
+    rows = PublishedRows((AREA, category_attribute("job", 5)), {"area": np.arange(1_000) % 3, "job": job})
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    for question in (Tabulation(by=("job",)), Tabulation(by=("job",), where=selection(area=(1,)))):
+        estimates = law.estimate(rows, question)
+        assert estimates.values[4] == pytest.approx(0, abs=1e-9)
+        assert estimates.variances[4] == pytest.approx(0.5)
+
+
+def test_a_share_of_a_value_that_no_row_shows_is_not_called_exact():
+    """Selections, which shares are made of, carry the error of one row as tabulations do, few or many."""
+    job = np.repeat(np.arange(5), [300, 300, 200, 200, 0])
+    rows = PublishedRows((AREA, category_attribute("job", 5)), {"area": np.arange(1_000) % 3, "job": job})
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    asked = [selection(area=(1,), job=(4,)), selection(area=(1,)), selection(job=(4,))]
+    for number in (1, 30):
+        variances = law.estimate_selections(rows, asked * number).variances[:3]
+        assert variances == pytest.approx([0.5, 0, 0.5], abs=1e-9)
+
+
+def test_a_condition_that_every_value_satisfies_asks_nothing():
+    """The number of rows of a public group is exact, even where no single count is determined."""
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    everyone = selection(area=(0,), job=(0, 1, 2, 3))
+    for found in (
+        law.estimate(saturated(), Tabulation(where=everyone)),
+        law.estimate_selections(saturated(), [everyone]),
+    ):
+        assert found.values.tolist() == [3_000]
+        assert found.variances.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "error", "kind"), [(4.0, 1.0, "small"), (40.0, 20.0, "grey"), (4_000.0, 50.0, "large")]
+)
+def test_every_answer_is_small_grey_or_large(published, estimate, error, kind):
+    """By its size and by its own error."""
+    from sfumato.values.estimates import Estimates
+
+    notes = LAW.notes(published, selection(job=(0,)), Estimates(np.array([estimate]), np.array([error**2])))
+    assert notes[0].startswith(kind)

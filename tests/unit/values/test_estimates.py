@@ -1,0 +1,136 @@
+"""Estimates, their intervals and linear maps, and the three ways to make them feasible."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sfumato.errors import ParameterError
+from sfumato.values.estimates import (
+    Estimates,
+    clip_to_totals,
+    most_likely,
+    normal_quantile,
+    project_to_simplex,
+)
+
+PAIR = Estimates.with_covariance(np.array([10.0, 20.0]), np.array([[4.0, -1.0], [-1.0, 9.0]]))
+WARNER = np.array([[0.9, 0.1], [0.1, 0.9]])
+
+
+def test_a_difference_takes_the_covariance_twice():
+    """var(b - a) = 4 + 9 + 2, by hand."""
+    difference = PAIR.linear(np.array([[-1.0, 1.0]]))
+    assert difference.values.tolist() == [10.0]
+    assert difference.variances.tolist() == [15.0]
+
+
+def test_a_ratio_has_the_delta_methods_variance():
+    """(var a - 2 r cov + r^2 var b) / b^2 with r = 1/2: (4 + 1 + 9/4) / 400, by hand."""
+    ratio = PAIR.ratio([1.0, 0.0], [0.0, 1.0])
+    assert ratio.values.tolist() == [0.5]
+    assert math.isclose(ratio.variances[0], 7.25 / 400, rel_tol=1e-12)
+
+
+def test_a_ratio_with_an_estimated_denominator_of_zero_is_refused():
+    """Rather than infinite."""
+    zero = Estimates.with_covariance(np.array([1.0, 0.0]), np.eye(2))
+    with pytest.raises(ParameterError, match="denominator"):
+        zero.ratio([1.0, 0.0], [0.0, 1.0])
+
+
+def test_an_interval_is_two_sided_normal():
+    """1.96 standard errors to either side at 95 %."""
+    low, high = PAIR.intervals(0.95)
+    assert low.round(2).tolist() == [6.08, 14.12]
+    assert high.round(2).tolist() == [13.92, 25.88]
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95, math.nan])
+def test_a_confidence_level_outside_zero_and_one_is_refused(level):
+    """95 instead of 0.95 is the usual slip."""
+    with pytest.raises(ParameterError, match="between 0 and 1"):
+        normal_quantile(level)
+
+
+def test_a_combination_without_covariance_is_refused():
+    """Variances alone do not give it."""
+    with pytest.raises(ParameterError, match="variances only"):
+        Estimates(np.zeros(2), np.ones(2)).linear(np.ones((1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("values", "variances", "covariance"),
+    [(np.zeros(2), np.zeros(3), None), (np.zeros(2), np.zeros(2), np.zeros((3, 3)))],
+)
+def test_parts_that_do_not_fit_are_refused(values, variances, covariance):
+    """An object that exists is valid."""
+    with pytest.raises(ValueError, match="must be"):
+        Estimates(values, variances, covariance)
+
+
+def test_projection_is_the_nearest_point_of_the_simplex():
+    """Nothing on a grid of the simplex is nearer."""
+    values = np.array([[0.7, -0.3, 0.6]])
+    projected = project_to_simplex(values, np.array([1.0]))[0]
+    grid = np.array([[a, b, 100 - a - b] for a in range(101) for b in range(101 - a)]) / 100
+    nearest = grid[((grid - values) ** 2).sum(axis=1).argmin()]
+    # The grid is a hundredth wide.
+    assert np.allclose(projected, nearest, atol=0.01)
+    assert math.isclose(projected.sum(), 1)
+
+
+def test_projection_to_a_total_of_zero_is_zero():
+    """Every entry is cut."""
+    assert project_to_simplex(np.array([[3.0, -3.0]]), np.array([0.0])).tolist() == [[0.0, 0.0]]
+
+
+def test_clip_cuts_and_scales_to_the_total():
+    """12 and 4 become 6 and 2 of 8."""
+    assert clip_to_totals(np.array([[12.0, -2.0, 4.0]]), np.array([8.0])).tolist() == [[6.0, 0.0, 2.0]]
+
+
+def test_clip_spreads_a_total_evenly_when_nothing_is_positive():
+    """No entry says where it belongs."""
+    assert clip_to_totals(np.array([[-1.0, 0.0]]), np.array([3.0])).tolist() == [[1.5, 1.5]]
+
+
+def test_most_likely_is_the_unbiased_estimate_inside_the_simplex():
+    """30 and 70 published at p = .9: x = ((30 - 10)/.8, (70 - 10)/.8) = (25, 75), by hand."""
+    found = most_likely(
+        np.array([30.0, 70.0]), lambda x: x @ WARNER, lambda y: y @ WARNER.T, np.array([50.0, 50.0])
+    )
+    # The steps shrink by about a third each, so the stopping rule leaves an error of some millionths.
+    assert np.allclose(found, [25, 75], atol=1e-3)
+
+
+def test_most_likely_outside_the_simplex_is_on_its_edge():
+    """5 and 95 published would need -6.25: the likelihood rises up to the corner."""
+    found = most_likely(
+        np.array([5.0, 95.0]), lambda x: x @ WARNER, lambda y: y @ WARNER.T, np.array([50.0, 50.0])
+    )
+    assert np.allclose(found, [0, 100], atol=1e-2)
+
+
+def test_most_likely_has_no_lower_likelihood_than_any_table_on_a_grid():
+    """Brute force over whole percents, three categories and an uneven matrix."""
+    matrix = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
+    published = np.array([12.0, 80.0, 8.0])
+    found = most_likely(published, lambda x: x @ matrix, lambda y: y @ matrix.T, np.full(3, 100 / 3))
+    grid = np.array([[a, b, 100 - a - b] for a in range(101) for b in range(101 - a)], float)
+
+    def likelihood(true):
+        return (published * np.log(true @ matrix)).sum(axis=-1)
+
+    assert likelihood(found) >= likelihood(grid).max() - 1e-6
+    assert math.isclose(found.sum(), 100)
+
+
+def test_a_negative_variance_of_a_combination_is_not_taken_for_certainty():
+    """Standard errors 1 and 2 allow a difference to vary by 3 at most; a share of itself is still certain."""
+    impossible = Estimates(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([[1.0, 3.0], [3.0, 4.0]]))
+    assert impossible.linear(np.array([[1.0, -1.0]])).standard_errors.tolist() == [3.0]
+    same = Estimates.with_covariance(np.array([7.0, 7.0]), np.full((2, 2), 4.0))
+    assert same.ratio([1, 0], [0, 1]).standard_errors.tolist() == [0.0]

@@ -1,0 +1,468 @@
+"""Schemas by hand: what they hold, how they read and write, and every sentence of refusal."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from pydantic import ValidationError
+
+from sfumato.errors import QueryError, SchemaError
+from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
+from strategies import schemas
+
+CENSUS = """
+[attributes.passport]
+role = "identifier"
+
+[attributes.age]
+role = "quasi-identifier"
+bins = [17, 25, 35.5]
+
+[attributes.job]
+role = "sensitive"
+categories = ["Sales", "Tech"]
+missing = "category"
+missing_values = ["?"]
+learned = true
+"""
+
+
+def problems(text):
+    """Problems that a schema text is refused with."""
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_toml(text)
+    return caught.value.problems
+
+
+def attribute_problems(fields):
+    """Problems of a schema whose only attribute, named x, has the given lines."""
+    return problems(f"[attributes.x]\n{fields}")
+
+
+def test_toml_is_read_field_by_field():
+    """Each table becomes an attribute, in the order of the file."""
+    schema = Schema.from_toml(CENSUS)
+    assert schema.names == ("passport", "age", "job")
+    assert schema["age"].bins == (17.0, 25.0, 35.5)
+    assert schema["job"] == Attribute(
+        name="job",
+        role=Role.SENSITIVE,
+        categories=("Sales", "Tech"),
+        missing="category",
+        missing_values=("?",),
+        learned=True,
+    )
+
+
+def test_toml_is_written_as_a_person_would():
+    """Defaults are left out, whole edges have no point, comments stand above the table."""
+    written = Schema.from_toml(CENSUS).to_toml({"age": ["check the edges", "of age"]})
+    assert written == (
+        "[attributes.passport]\n"
+        'role = "identifier"\n'
+        "\n"
+        "# check the edges\n"
+        "# of age\n"
+        "[attributes.age]\n"
+        'role = "quasi-identifier"\n'
+        "bins = [17, 25, 35.5]\n"
+        "\n"
+        "[attributes.job]\n"
+        'role = "sensitive"\n'
+        'categories = ["Sales", "Tech"]\n'
+        'missing = "category"\n'
+        'missing_values = ["?"]\n'
+        "learned = true\n"
+    )
+
+
+@given(schemas(with_identifiers=True))
+def test_toml_round_trip_is_identity(schema):
+    """Whatever the names and categories, writing and reading gives the same schema."""
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert Schema.from_dict(schema.to_dict()) == schema
+
+
+@pytest.mark.parametrize("text", ["\x00", "\x7f", "\x85", "\r\n", "\u2028", '"', "\\", "#", "😀"])
+def test_toml_round_trip_keeps_awkward_characters(text):
+    """Control characters, quotes and comment signs survive in names and categories."""
+    attribute = Attribute(name=text, role=Role.OTHER, categories=(text, "plain"))
+    schema = Schema(attributes=(attribute,))
+    assert Schema.from_toml(schema.to_toml()) == schema
+
+
+def test_toml_round_trip_keeps_edges_exactly():
+    """Edges come back as the very same floats, however large or fine."""
+    edges = (-1e300, -0.1, 1 / 3, 1e15, 1e16, 1e300)
+    schema = Schema(attributes=(Attribute(name="x", role=Role.OTHER, bins=edges),))
+    assert Schema.from_toml(schema.to_toml())["x"].bins == edges
+
+
+def test_file_with_a_byte_order_mark_is_read(tmp_path):
+    """The mark that some editors put first is not part of the text."""
+    path = tmp_path / "schema.toml"
+    path.write_text(CENSUS, encoding="utf-8-sig")
+    assert Schema.read(path) == Schema.from_toml(CENSUS)
+
+
+def test_file_that_is_absent_is_refused(tmp_path):
+    """The refusal names the file and the reason."""
+    with pytest.raises(SchemaError, match=r"cannot read the schema file .*none.toml'.*: No such"):
+        Schema.read(tmp_path / "none.toml")
+
+
+def test_file_that_is_not_utf_8_is_refused(tmp_path):
+    """Bytes that are no text are refused without showing them."""
+    path = tmp_path / "schema.toml"
+    path.write_bytes(b'[attributes."caf\xe9"]')
+    with pytest.raises(SchemaError, match=r"schema.toml': it is not UTF-8 text\.$"):
+        Schema.read(path)
+
+
+def test_broken_toml_is_refused_with_its_line():
+    """The third line lacks its value, and the refusal says so."""
+    (sentence,) = problems('[attributes.x]\nrole = "other"\ncategories =\n')
+    assert sentence.startswith("the schema is not valid TOML: ")
+    assert "line 3" in sentence
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('[attributes.x]\nrole = "other"\nrole = "sensitive"\ncategories = ["a", "b"]', 3),
+        ('[attributes.x]\nrole = "other"\n\n[attributes.x]\nrole = "sensitive"', 4),
+    ],
+)
+def test_two_roles_for_a_column_are_refused_with_the_line(text, line):
+    """A second role, in the same table or in a second one, is refused where it stands."""
+    (sentence,) = problems(text)
+    assert f"line {line}" in sentence
+
+
+def test_list_of_roles_is_refused():
+    """A column has one role, not a list of them."""
+    (sentence,) = attribute_problems('role = ["other", "sensitive"]\ncategories = ["a", "b"]')
+    assert sentence == (
+        "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive' or 'other', "
+        "got ('other', 'sensitive')."
+    )
+
+
+@pytest.mark.parametrize("text", ["", "attributes = 3", "attributes = [1]", "[attributes]"])
+def test_schema_without_attributes_is_refused(text):
+    """A schema declares something."""
+    assert problems(text) == ("a schema needs at least one [attributes.NAME] table.",)
+
+
+def test_misspelt_top_table_is_refused_with_a_suggestion():
+    """The nearest known table is named, and that there is no attribute yet."""
+    assert problems('[atributes.x]\nrole = "other"') == (
+        "[atributes] is not a table of a schema; did you mean 'attributes'?",
+        "a schema needs at least one [attributes.NAME] table.",
+    )
+
+
+def test_attribute_that_is_no_table_is_refused():
+    """A bare value under attributes is not a declaration."""
+    assert problems("[attributes]\nx = 3") == (
+        "attributes.x must be a table with a role and categories or bins.",
+    )
+
+
+def test_schema_of_identifiers_alone_is_refused():
+    """Nothing of it could be published."""
+    assert attribute_problems('role = "identifier"') == (
+        "every attribute is an identifier, so nothing could be published.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ('categories = ["a", "b"]', "attribute 'x': role is required."),
+        (
+            'role = "secret"\ncategories = ["a", "b"]',
+            (
+                "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive' or "
+                "'other', got 'secret'."
+            ),
+        ),
+        (
+            'role = "other"',
+            "attribute 'x' needs either categories or bins, not both and not neither.",
+        ),
+        (
+            'role = "other"\ncategories = ["a", "b"]\nbins = [1, 2, 3]',
+            "attribute 'x' needs either categories or bins, not both and not neither.",
+        ),
+        ('role = "other"\nbins = [1, 3, 2]', "attribute 'x': bins must increase."),
+        ('role = "other"\nbins = [1, 2, 2]', "attribute 'x': bins must increase."),
+        (
+            'role = "other"\nbins = [1, true, 3]',
+            "attribute 'x': bins.1 should be a valid number, got True.",
+        ),
+        (
+            'role = "other"\nbins = [1, 2, inf]',
+            "attribute 'x': bins.2 should be a finite number, got inf.",
+        ),
+        (
+            'role = "other"\ncategories = ["b", "a", "b"]',
+            "attribute 'x': category 'b' is listed more than once.",
+        ),
+        (
+            'role = "other"\ncategories = ["a", 3]',
+            "attribute 'x': categories.1 should be a valid string, got 3.",
+        ),
+        (
+            'role = "other"\ncategories = ["a", "b", "(missing)"]',
+            (
+                "attribute 'x': '(missing)' is the label of missing values; use missing = "
+                '"category" instead of listing it.'
+            ),
+        ),
+        (
+            'role = "other"\ncategories = ["a", "b"]\nmissing_values = ["b"]',
+            "attribute 'x': 'b' is both a category and a missing value.",
+        ),
+        (
+            'role = "other"\ncategories = ["a", "b"]\nmissing = "drop"',
+            "attribute 'x': missing should be 'error' or 'category', got 'drop'.",
+        ),
+        (
+            'role = "other"\ncategories = ["a", "b"]\ncategory = ["c"]',
+            "attribute 'x': category is not a known name here.",
+        ),
+    ],
+)
+def test_contradicting_attribute_is_refused_in_one_sentence(fields, sentence):
+    """Each fault of an attribute has its own sentence, which names the attribute."""
+    assert attribute_problems(fields) == (sentence,)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        "categories = []",
+        'categories = ["a"]',
+        "bins = []",
+        "bins = [1]",
+        "bins = [1, 2]",
+        'bins = [1]\nmissing = "category"',
+        'categories = []\nmissing = "category"',
+    ],
+)
+def test_attribute_with_one_category_is_refused(fields):
+    """An attribute that has one value for everybody says nothing."""
+    assert attribute_problems(f'role = "other"\n{fields}') == (
+        (
+            "attribute 'x' has fewer than two categories; it carries no information. "
+            "Leave it out, or give it the categories it could have."
+        ),
+    )
+
+
+def test_missing_category_counts_as_the_second():
+    """One stated category and missing values are two categories."""
+    schema = Schema.from_toml('[attributes.x]\nrole = "other"\ncategories = ["a"]\nmissing = "category"')
+    assert schema["x"].labels == ("a", "(missing)")
+
+
+def test_problems_of_all_attributes_are_collected():
+    """One reading reports what is wrong with every table, in the order of the file."""
+    text = """
+    [tables]
+    [attributes]
+    number = 3
+    [attributes.first]
+    role = "othr"
+    bin = [1, 2]
+    [attributes.second]
+    role = "other"
+    categories = ["a", "a", "b"]
+    [attributes.third]
+    role = "other"
+    categories = ["a", "b"]
+    """
+    found = problems(text)
+    assert found == (
+        "[tables] is not a table of a schema; known are 'attributes', 'long'.",
+        "attributes.number must be a table with a role and categories or bins.",
+        (
+            "attribute 'first': role should be 'identifier', 'quasi-identifier', 'sensitive' or "
+            "'other', got 'othr'."
+        ),
+        "attribute 'first': bin is not a known name here.",
+        "attribute 'second': category 'a' is listed more than once.",
+    )
+    with pytest.raises(SchemaError) as caught:
+        Schema.from_toml(text)
+    assert str(caught.value) == "\n".join(found)
+
+
+def test_attribute_declared_twice_is_refused():
+    """Attributes handed over in Python have distinct names too."""
+    sex = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
+    with pytest.raises(SchemaError, match="attribute 'sex' is declared more than once"):
+        Schema(attributes=(sex, sex))
+
+
+def test_values_are_frozen():
+    """A schema that exists does not change."""
+    schema = Schema.from_toml(CENSUS)
+    with pytest.raises(ValidationError, match="frozen"):
+        schema["job"].missing = "error"
+
+
+def test_labels_come_in_code_order_with_the_missing_one_last():
+    """Codes are positions in the labels, for intervals and for listed categories."""
+    age = Attribute(name="age", role=Role.OTHER, bins=(0, 0.5, 90), missing="category")
+    assert age.labels == ("[0,0.5)", "[0.5,90)", MISSING_LABEL)
+    assert [age.code_of(label) for label in age.labels] == [0, 1, 2]
+    assert (age.size, age.missing_code) == (3, 2)
+    sex = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
+    assert (sex.labels, sex.size, sex.missing_code) == (("F", "M"), 2, None)
+
+
+def test_unknown_category_is_refused_with_a_suggestion():
+    """The nearest label is named."""
+    with pytest.raises(QueryError, match=r"^attribute 'job' has no category 'Sale'; did you mean 'Sales'\?$"):
+        Schema.from_toml(CENSUS)["job"].code_of("Sale")
+
+
+def test_unknown_attribute_is_refused_with_a_suggestion():
+    """The nearest attribute is named."""
+    with pytest.raises(QueryError, match=r"^there is no attribute 'jobs'; did you mean 'job'\?$"):
+        Schema.from_toml(CENSUS)["jobs"]
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(2, np.uint8), (256, np.uint8), (257, np.uint16), (65_537, np.uint32)]
+)
+def test_codes_have_the_smallest_type_that_holds_them(size, expected):
+    """The largest code is one less than the number of categories."""
+    categories = tuple(str(number) for number in range(size - 1))
+    # The missing category makes up the size, and duplicates are looked for in quadratic time.
+    bins = tuple(range(size)) if size > 1000 else None
+    attribute = Attribute(
+        name="x",
+        role=Role.OTHER,
+        categories=None if bins else categories,
+        bins=bins,
+        missing="category",
+    )
+    assert attribute.size == size
+    assert attribute.code_type == expected
+
+
+def test_publishable_schema_leaves_identifiers_out():
+    """What a release may contain has no identifier."""
+    schema = Schema.from_toml(CENSUS)
+    assert schema.publishable.names == ("age", "job")
+    assert "passport" in schema
+    assert "passport" not in schema.publishable
+
+
+def test_attributes_are_selected_by_role_and_by_name():
+    """Roles keep the order of the schema, names the order asked for."""
+    schema = Schema.from_toml(CENSUS)
+    chosen = schema.with_role(Role.SENSITIVE, Role.IDENTIFIER)
+    assert [each.name for each in chosen] == ["passport", "job"]
+    assert [each.name for each in schema.select(["job", "age"])] == ["job", "age"]
+    assert schema.learned == ("job",)
+
+
+def test_name_inside_a_table_is_refused():
+    """The table's own key is the name; a second one contradicts it."""
+    fields = 'role = "other"\nname = "y"\ncategories = ["a", "b"]'
+    assert attribute_problems(fields) == (
+        "attribute 'x' is named by its table; take the line name = ... out.",
+    )
+
+
+def test_labels_of_close_edges_are_distinct_or_refused():
+    """Two bins never have the same label, or their codes could not be told apart."""
+    try:
+        attribute = Attribute(name="x", role=Role.OTHER, bins=(1, 1 + 2**-52, 1 + 2**-51, 2))
+    except ValidationError:
+        return
+    assert len(set(attribute.labels)) == attribute.size
+
+
+def test_attribute_named_like_a_role_is_named_in_its_problem():
+    """The sentence says which attribute it is about, whatever that is called."""
+    (sentence,) = problems('[attributes.other]\nrole = "secret"\ncategories = ["a", "b"]')
+    assert sentence.startswith("attribute 'other': ")
+
+
+def test_each_problem_of_one_attribute_is_its_own():
+    """Two faults of one attribute are two problems."""
+    fields = 'role = "other"\ncategories = ["a", "b", "b", "(missing)"]'
+    assert len(attribute_problems(fields)) == 2
+
+
+def test_deeply_nested_toml_is_refused():
+    """Text made to exhaust the reader is refused like any other broken file."""
+    assert len(attribute_problems(f"categories = {'[' * 100_000}")) == 1
+
+
+def test_comment_of_several_lines_stays_a_comment():
+    """A line break inside a comment does not make TOML of its rest."""
+    schema = Schema.from_toml(CENSUS)
+    assert Schema.from_toml(schema.to_toml({"age": ["first\nsecond"]})) == schema
+
+
+LONG = """
+[long]
+unit = "user"
+item = "movie"
+value = "stars"
+
+[attributes.user]
+role = "identifier"
+
+[attributes.movie]
+role = "other"
+categories = ["m1", "m2"]
+
+[attributes.stars]
+role = "sensitive"
+categories = ["1", "2"]
+"""
+
+
+def test_long_data_survive_the_file():
+    """Which column is unit, item and value is written and read back."""
+    schema = Schema.from_toml(LONG)
+    assert schema.long.names == ("movie", "stars")
+    assert Schema.from_toml(schema.to_toml()) == schema
+    assert Schema.from_dict(schema.to_dict()) == schema
+    assert schema.publishable.long is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('unit = "user"', 'unit = "usr"', "[long] unit = 'usr' is not an attribute; did you mean 'user'?"),
+        ('role = "identifier"', 'role = "other"\ncategories = ["a", "b"]', "must have the role identifier"),
+        ('item = "movie"', 'item = "stars"', "must name three different columns"),
+        ('role = "other"', 'role = "identifier"', "must have another role than identifier"),
+        (
+            'categories = ["m1", "m2"]',
+            'categories = ["m1", "m2"]\nmissing = "category"',
+            "which no row may lack",
+        ),
+        ('unit = "user"', 'unt = "user"', "[long] unit is required."),
+    ],
+)
+def test_a_wrong_long_table_is_refused(old, new, words):
+    """Each part must be an attribute of the right role."""
+    assert any(words in problem for problem in problems(LONG.replace(old, new, 1)))
+
+
+def test_twenty_thousand_categories_are_checked_quickly():
+    """A repeated one is found without comparing all pairs."""
+    names = [f"item {number}" for number in range(20_000)]
+    assert Attribute(name="item", role=Role.OTHER, categories=tuple(names)).size == 20_000
+    with pytest.raises(SchemaError, match="listed more than once"):
+        Attribute(name="item", role=Role.OTHER, categories=(*names, "item 7"))
