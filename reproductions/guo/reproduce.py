@@ -22,7 +22,7 @@ from against_anatomy import (
 )
 
 from sfumato import Schema, __version__, read_table
-from sfumato.chance.distortion import Floats, TwoValued, contract, warner
+from sfumato.chance.distortion import TwoValued, contract, warner
 from sfumato.data.private_table import PrivateTable
 from sfumato.datasets import fetch_dataset
 from sfumato.errors import GoalUnattainableError
@@ -30,6 +30,7 @@ from sfumato.guarantees.reconstruction_risk import reconstruction_risks
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.randomized_response.plan.calibrate import Calibration, calibrate
 from sfumato.methods.randomized_response.plan.goals import goal_from
+from sfumato.values.arrays import Floats
 
 HERE = Path(__file__).parent
 NAMES = ("education", "marital_status", "sex", "race", "workclass")

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.analysis.naive_bayes import Codes, count_classes, log_joint, log_probabilities
+from sfumato.analysis.naive_bayes import count_classes, log_joint, log_probabilities
 from sfumato.analysis.shrinkage import james_stein, shrink
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Codes, Floats, Integers
 from sfumato.values.result_tables import ResultTable
 
 ESTIMATORS: dict[str, Callable[[Floats, float], Floats]] = {
@@ -200,9 +200,7 @@ def cross_validate(
 class _Judge:
     """Scores models on one test part, each different row once."""
 
-    def __init__(
-        self, codes: Codes, class_codes: Codes, frequencies: npt.NDArray[np.int64], pseudo_count: float
-    ) -> None:
+    def __init__(self, codes: Codes, class_codes: Codes, frequencies: Integers, pseudo_count: float) -> None:
         self.different, place = np.unique(codes, axis=0, return_inverse=True)
         number = len(frequencies)
         pairs = np.bincount(place.ravel() * number + class_codes, minlength=len(self.different) * number)

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from sfumato.errors import ParameterError
 from sfumato.release import Release
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats, Integers
 
 Codes = npt.NDArray[np.integer[Any]]
 
@@ -233,7 +233,7 @@ def log_joint(codes: Codes, log_prior: Floats, log_likelihoods: Sequence[Floats]
     return joint
 
 
-def _whole_codes(values: npt.ArrayLike) -> npt.NDArray[np.int64]:
+def _whole_codes(values: npt.ArrayLike) -> Integers:
     codes = np.asarray(values)
     whole = codes.astype(np.int64)
     if codes.ndim != 2 or (codes != whole).any() or (whole < 0).any():

@@ -19,9 +19,8 @@ from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity,
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
 from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
 from sfumato.release import Release
+from sfumato.values.arrays import Floats, Integers, Words
 from sfumato.values.result_tables import ResultTable
-
-Floats = npt.NDArray[np.float64]
 
 MEAN_SHRINKAGE = 10.0
 """Average ratings added to every item's own, so that a rare item's mean is not a single opinion."""
@@ -159,7 +158,7 @@ class HoldOut:
     """
 
     train: SparseUnits
-    units: npt.NDArray[np.int64]
+    units: Integers
     items: npt.NDArray[Any]
     values: npt.NDArray[Any]
 
@@ -167,7 +166,7 @@ class HoldOut:
         return f"HoldOut({self.units.size} ratings)"
 
 
-def hold_out(ratings: SparseUnits, share: float, words: npt.NDArray[np.uint64]) -> HoldOut:
+def hold_out(ratings: SparseUnits, share: float, words: Words) -> HoldOut:
     """Keep a share of the ratings aside, of units that keep at least one.
 
     Parameters

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats
 from sfumato.values.result_tables import percent
 
 Mode = Literal["counts", "threshold", "signed", "printed", "exact"]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
-from sfumato.chance.distortion import Floats, UniformDistortion
+from sfumato.chance.distortion import UniformDistortion
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
@@ -18,6 +18,7 @@ from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.release import Release
+from sfumato.values.arrays import Floats
 from sfumato.values.result_tables import ResultTable, percent
 from sfumato.values.schema import Role
 

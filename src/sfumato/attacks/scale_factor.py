@@ -9,12 +9,12 @@ from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
 from sfumato.attacks.group_frequency import attacked_attributes, blocks_of_groups
-from sfumato.chance.distortion import Floats
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.release import Release
+from sfumato.values.arrays import Floats
 from sfumato.values.result_tables import ResultTable
 
 LARGEST_DEVIATION = 4.0

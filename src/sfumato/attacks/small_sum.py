@@ -21,7 +21,7 @@ from sfumato.methods.splu_gen.kernels import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release import Release
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.result_tables import Cell, ResultTable
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -146,15 +146,13 @@ class _Concepts:
     its group, its sensitive value and its true count; ``sizes`` the public sizes of their groups.
     """
 
-    group: npt.NDArray[np.int64]
-    groups: npt.NDArray[np.int64]
-    codes: npt.NDArray[np.int64]
-    counts: npt.NDArray[np.int64]
-    sizes: npt.NDArray[np.int64]
+    group: Integers
+    groups: Integers
+    codes: Integers
+    counts: Integers
+    sizes: Integers
 
-    def is_accurate(
-        self, drawn: npt.NDArray[Any], model: DecoyModel, relative_error: float
-    ) -> npt.NDArray[np.bool_]:
+    def is_accurate(self, drawn: npt.NDArray[Any], model: DecoyModel, relative_error: float) -> Booleans:
         """Whether the answer about each concept is within the relative error."""
         number = len(model.counts)
         cells = np.bincount(self.group * number + drawn, minlength=(self.group.max() + 1) * number)
@@ -198,9 +196,7 @@ def _concepts(
                 yield _Concepts(group, groups, codes, cells[groups, codes], sizes)
 
 
-def _summary(
-    law: DecoyRows, name: str, concepts: list[_Concepts], accurate: list[npt.NDArray[np.bool_]]
-) -> ResultTable:
+def _summary(law: DecoyRows, name: str, concepts: list[_Concepts], accurate: list[Booleans]) -> ResultTable:
     """Measured error probability by true count and by whether the public group all shares the value."""
     gamma = law.gamma_by_attribute[name]
     rows: list[tuple[Cell, ...]] = []

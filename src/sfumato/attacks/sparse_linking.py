@@ -16,6 +16,7 @@ from sfumato.methods.columnized_counts.kernels.units import SparseUnits
 from sfumato.methods.columnized_counts.law.columns import LongColumns
 from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
 from sfumato.release import Release
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
 
@@ -39,10 +40,10 @@ class SparseMatches:
         Probability of the right person when the target is behind the record: one over its crowd.
     """
 
-    best: npt.NDArray[np.int64]
-    gap: npt.NDArray[np.float64]
-    is_claimed: npt.NDArray[np.bool_]
-    right_if_there: npt.NDArray[np.float64]
+    best: Integers
+    gap: Floats
+    is_claimed: Booleans
+    right_if_there: Floats
 
     def __repr__(self) -> str:
         return f"SparseMatches({self.best.size} targets, {int(self.is_claimed.sum())} claimed)"
@@ -107,7 +108,7 @@ def _wanted(known: SparseUnits, weights: npt.NDArray[Any], tolerance: int, size:
     return csr_array(entries, shape=(known.number_of_units, size))
 
 
-def _lead(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+def _lead(scores: Floats) -> tuple[Integers, Floats]:
     """Best record of every target, and its lead in standard deviations; one record alone leads by nothing."""
     best = scores.argmax(axis=1)
     if scores.shape[1] == 1:

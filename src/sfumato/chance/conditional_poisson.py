@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Floats
 
-Floats = npt.NDArray[np.float64]
 _Complex = npt.NDArray[np.complex128]
 
 ALIASING = 1e-18

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Floats, Words
 
 NUMBER_OF_WORDS = 2**64
 LARGEST_SIZE = 2**32
@@ -62,7 +63,7 @@ class CategorySampler:
     """
 
     integer_weights: tuple[tuple[int, ...], ...]
-    thresholds: npt.NDArray[np.uint64] = field(init=False, compare=False)
+    thresholds: Words = field(init=False, compare=False)
     aliases: npt.NDArray[np.unsignedinteger[Any]] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -145,7 +146,7 @@ class CategorySampler:
         """What the weights of a row sum to: the largest multiple of n_outcomes up to 2**64."""
         return self.n_outcomes * (NUMBER_OF_WORDS // self.n_outcomes)
 
-    def probabilities(self) -> npt.NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """What is really drawn, as the nearest floats, shape (n_given, n_outcomes)."""
         total = self.total
         return np.array([[weight / total for weight in row] for row in self.integer_weights])

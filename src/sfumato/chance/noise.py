@@ -22,9 +22,7 @@ from sfumato.chance.exact_distributions import require_whole_number
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.frozen import Frozen
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Booleans, Floats, Integers, Words
 
 LARGEST_SCALE = 2.0**40
 """Counts stay far inside 64-bit integers, and guesses far inside a double's digits."""
@@ -209,7 +207,7 @@ class DiscreteGaussian(Frozen):
                 wanted = wanted[~is_accepted]
         return drawn
 
-    def _accepts(self, stream: NoiseStream, proposed: Integers, envelope: float) -> npt.NDArray[np.bool_]:
+    def _accepts(self, stream: NoiseStream, proposed: Integers, envelope: float) -> Booleans:
         """Accept with probability ``exp(-(|k| - s^2/t)^2 / (2 s^2))``, t the envelope's scale."""
         center = self.scale**2 / envelope
         exponents = (np.abs(proposed) - center) ** 2 / (2 * self.scale**2)
@@ -339,7 +337,7 @@ def _missed_share(confidence_level: float) -> float:
     return 1 - confidence_level
 
 
-def _minus_log(words: npt.NDArray[np.uint64]) -> Floats:
+def _minus_log(words: Words) -> Floats:
     """``-ln U`` at the middle of what each word leaves open of the uniform number U."""
     middles = words.astype(np.float64)
     middles += 0.5
@@ -348,7 +346,7 @@ def _minus_log(words: npt.NDArray[np.uint64]) -> Floats:
     return middles
 
 
-def _geometric(stream: NoiseStream, words: npt.NDArray[np.uint64], scale: float) -> Integers:
+def _geometric(stream: NoiseStream, words: Words, scale: float) -> Integers:
     """``floor(-scale ln U)``, which is k with probability ``(1-q) q^k`` exactly."""
     exponential = _minus_log(words)
     exponential *= scale

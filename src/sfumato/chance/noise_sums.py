@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
-from sfumato.values.estimates import Floats, normal_quantile
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import normal_quantile
 
 LARGEST_EXACT_SUM = 256
 """Cells up to which the law of a sum of Laplace noise is computed; beyond, it is normal for all purposes."""

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Floats, Integers
 
 Partition = Literal["mixed", "largest-first"]
 """``mixed``: close to a uniformly random valid partition, in time linear in the rows for a fixed number of
@@ -33,10 +34,8 @@ one place in a hundred."""
 ROUNDS_OF_FIT = 500
 """Rounds after which the fit of inclusion odds stops; a few dozen reach machine precision."""
 
-Integers = npt.NDArray[np.int64]
 Groups = npt.NDArray[Any]
 """Numbers of groups; the smaller integer type where there are many."""
-Floats = npt.NDArray[np.float64]
 
 
 def largest_group_size(counts: npt.ArrayLike) -> int:

@@ -31,6 +31,7 @@ from sfumato.chance.exact_distributions import (
     require_whole_number,
 )
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Booleans, Integers, Words
 
 __all__ = ["CategorySampler", "NoiseSource", "NoiseStream", "UniformReplacement", "code_dtype"]
 
@@ -44,7 +45,7 @@ WORDS_PER_BLOCK = 2**16
 _ZEROS = bytes(8 * WORDS_PER_BLOCK)
 _SEED_TAG = b"sfumato seeded noise source 1:"
 
-_Words = npt.NDArray[np.uint64]
+_Words = Words
 _Codes = npt.NDArray[np.integer[Any]]
 _Item = TypeVar("_Item", bound=np.integer[Any])
 
@@ -150,7 +151,7 @@ class NoiseStream:
         self._fill(drawn)
         return drawn
 
-    def bernoulli(self, count: int, threshold: int) -> npt.NDArray[np.bool_]:
+    def bernoulli(self, count: int, threshold: int) -> Booleans:
         """Booleans that are true with probability exactly ``threshold / 2**64``, shape (count,)."""
         threshold = require_whole_number(threshold, "threshold", 0, NUMBER_OF_WORDS)
         drawn = np.zeros(require_whole_number(count, "count", 0, None), np.bool_)
@@ -196,7 +197,7 @@ class NoiseStream:
             drawn[rows] = remainders
         return drawn
 
-    def permutation(self, count: int) -> npt.NDArray[np.int64]:
+    def permutation(self, count: int) -> Integers:
         """Order of ``0..count-1``, every order being equally likely, shape (count,).
 
         Examples
@@ -325,9 +326,7 @@ class NoiseStream:
         return columns, words - columns * words_per_column
 
 
-def _choose(
-    is_first: npt.NDArray[np.bool_], first: npt.NDArray[_Item], second: npt.NDArray[_Item]
-) -> npt.NDArray[_Item]:
+def _choose(is_first: Booleans, first: npt.NDArray[_Item], second: npt.NDArray[_Item]) -> npt.NDArray[_Item]:
     """Give ``np.where`` of two arrays of one type without a branch: twenty times faster."""
     chosen: npt.NDArray[_Item] = np.bitwise_xor(first, second)
     chosen &= np.negative(is_first.astype(first.dtype))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.data.private_table import PrivateTable
+from sfumato.values.arrays import Integers
 from sfumato.values.result_tables import Cell, ResultTable, percent
 from sfumato.values.schema import Attribute, Role
 
@@ -187,9 +187,7 @@ def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...],
 
 def _columns_table(table: PrivateTable) -> ResultTable:
     attributes = table.schema.publishable.attributes
-    counts: dict[str, npt.NDArray[np.int64]] = {
-        each.name: np.zeros(each.size, dtype=np.int64) for each in attributes
-    }
+    counts: dict[str, Integers] = {each.name: np.zeros(each.size, dtype=np.int64) for each in attributes}
     for batch in table.scan():
         for each in attributes:
             counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
@@ -200,7 +198,7 @@ def _columns_table(table: PrivateTable) -> ResultTable:
     )
 
 
-def _column_row(attribute: Attribute, counts: npt.NDArray[np.int64]) -> tuple[Cell, ...]:
+def _column_row(attribute: Attribute, counts: Integers) -> tuple[Cell, ...]:
     total = int(counts.sum())
     missing = 0 if attribute.missing_code is None else int(counts[attribute.missing_code])
     return (

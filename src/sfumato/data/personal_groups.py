@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import SourceError
+from sfumato.values.arrays import Integers
 from sfumato.values.counts import OccupiedCounts
 from sfumato.values.schema import Attribute
 
@@ -23,7 +24,6 @@ LARGEST_KEY = 2**62
 LARGEST_DIRECT = 2**24
 """Keys below this are looked up in a table of all of them, 64 MB at most, and others by search."""
 
-Integers = npt.NDArray[np.int64]
 Codes = Mapping[str, npt.NDArray[Any]]
 
 

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.datasets.card import Card, DatasetFiles
 from sfumato.datasets.storing import check_number, store_made
+from sfumato.values.arrays import Integers
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
-    Triples = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+    Triples = tuple[Integers, Integers, Integers]
 
 CARD = Card(
     name="ratings",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
-
-Counts = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Booleans, Counts, Floats
 
 
 class BetaLikeness(Guarantee):
@@ -65,7 +62,7 @@ class BetaLikeness(Guarantee):
         """Whether classes, which together are the table, keep the promise; ``(classes, values)``."""
         return bool(self.classes_that_hold(counts, np.asarray(counts).sum(axis=0)).all())
 
-    def classes_that_hold(self, counts: Counts, overall: Counts) -> npt.NDArray[np.bool_]:
+    def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
         """Which classes keep the promise, ``(classes,)``, for a table with the given overall counts."""
         return np.asarray(relative_gains(counts, overall) <= self.beta * (1 + 1e-12))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.distortion import AxisMatrix, Floats, TwoValued, contract
+from sfumato.chance.distortion import AxisMatrix, TwoValued, contract
+from sfumato.values.arrays import Floats
 
 
 def conditional_distribution_risks(counts: npt.NDArray[np.generic]) -> Floats:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
+from sfumato.values.arrays import Counts, Floats
 
 Variant = Literal["fraction", "distinct", "entropy", "recursive"]
 """``fraction``: the largest share of a value in any group is at most 1/l (the one to use). ``distinct``: at least
 l different values. ``entropy``: the entropy of a group is at least ln l. ``recursive``: the largest count is below
 c times the sum of the l-th largest and all smaller ones."""
-
-Counts = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 
 class LDiversity(Guarantee):

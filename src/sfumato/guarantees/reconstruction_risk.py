@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.chance.distortion import AxisMatrix, Floats, contract, squared, transposed
+from sfumato.chance.distortion import AxisMatrix, contract, squared, transposed
 from sfumato.guarantees.base import Guarantee
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import percent
 from sfumato.values.schema import Attribute

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
+from sfumato.values.arrays import Floats
 from sfumato.values.result_tables import percent
 
 Boundary = Literal["accurate", "wrong"]
@@ -118,7 +119,7 @@ def error_probabilities(
     *,
     boundary: Boundary = "accurate",
     releases: int = 1,
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Probability that the published number of rows of a value is wrong, for each true count.
 
     A value held by f rows is a decoy for gamma f rows, each of which shows it with probability 1/gamma:

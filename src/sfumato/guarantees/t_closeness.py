@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
+from sfumato.values.arrays import Booleans, Counts, Floats
 from sfumato.values.result_tables import percent
 
 Ground = Literal["equal", "ordered"]
 """How far apart two sensitive values are: all equally far, or by their places in the order of categories."""
-
-Counts = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 
 
 class TCloseness(Guarantee):
@@ -70,7 +67,7 @@ class TCloseness(Guarantee):
         overall = np.asarray(counts).sum(axis=0)
         return bool(self.classes_that_hold(counts, overall).all())
 
-    def classes_that_hold(self, counts: Counts, overall: Counts) -> npt.NDArray[np.bool_]:
+    def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
         """Which classes keep the promise, ``(classes,)``, for a table with the given overall counts."""
         # A distance that is t exactly must pass although it is computed in floating point.
         return np.asarray(earth_mover_distances(counts, overall, self.ground) <= self.t + 1e-12)

@@ -11,9 +11,10 @@ import numpy as np
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
+from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Estimates, Feasibility, Floats
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 

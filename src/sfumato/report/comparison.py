@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.amplification import Amplification
@@ -15,6 +14,7 @@ from sfumato.release import Release
 from sfumato.report.margin_sections import LEVEL, show_share
 from sfumato.report.margins import CONFIDENCE_LEVEL
 from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.arrays import Integers
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.selection import Selection
 
@@ -132,7 +132,7 @@ class Comparison:
     releases: tuple[LabelledRelease, ...]
     replies: tuple[Reply, ...]
     group: Group
-    group_truth: npt.NDArray[np.int64]
+    group_truth: Integers
     group_answers: tuple[AnswerTable, ...]
 
     @cached_property

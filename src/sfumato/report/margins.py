@@ -13,7 +13,7 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
 from sfumato.release import Release
 from sfumato.values.answers import AnswerTable
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.schema import Attribute
 
 CONFIDENCE_LEVEL = 0.95
@@ -158,7 +158,7 @@ class TrueMargin:
     """
 
     margin: Margin
-    truth: npt.NDArray[np.int64]
+    truth: Integers
 
     @property
     def scores(self) -> Floats:
@@ -171,7 +171,7 @@ class TrueMargin:
         return scores
 
     @property
-    def is_covered(self) -> npt.NDArray[np.bool_]:
+    def is_covered(self) -> Booleans:
         """Whether each interval contains the truth."""
         low, high = self.margin.answers.intervals()
         return np.asarray((low <= self.truth) & (self.truth <= high))

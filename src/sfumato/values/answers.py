@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.values.estimates import Estimates, Floats
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
+
+from sfumato.values.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class UnitRows:
     """
 
     names: Sequence[str]
-    ends: npt.NDArray[np.int64]
+    ends: Integers
     codes: Mapping[str, npt.NDArray[Any]]
 
     def __repr__(self) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import QueryError, TooLargeError, nearest
+from sfumato.values.arrays import Integers
 from sfumato.values.schema import Attribute
 
 LARGEST_TABLE = 100_000_000
@@ -125,7 +126,7 @@ class OccupiedCounts:
 
     attributes: tuple[Attribute, ...]
     codes: tuple[npt.NDArray[Any], ...]
-    counts: npt.NDArray[np.int64]
+    counts: Integers
 
     def __post_init__(self) -> None:
         if any(each.shape != self.counts.shape for each in self.codes) or self.counts.ndim != 1:
@@ -142,7 +143,7 @@ class OccupiedCounts:
             raise QueryError(f"the counts have no attribute {name!r}; {nearest(name, names)}")
         return self.codes[names.index(name)]
 
-    def numbered(self, names: Sequence[str]) -> npt.NDArray[np.int64]:
+    def numbered(self, names: Sequence[str]) -> Integers:
         """Number of each combination's part over some attributes: equal parts have equal numbers, from 0 on.
 
         Examples
@@ -162,7 +163,7 @@ class OccupiedCounts:
         return numbers
 
 
-def empty_counts(attributes: Sequence[Attribute]) -> npt.NDArray[np.int64]:
+def empty_counts(attributes: Sequence[Attribute]) -> Integers:
     """Zero counts over the product, refused when they would not fit in memory."""
     cells = math.prod(each.size for each in attributes)
     if cells > LARGEST_TABLE:

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Floats
 
 Feasibility = Literal["projection", "clip", "em"]
 """How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut

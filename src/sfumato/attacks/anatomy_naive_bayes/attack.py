@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.anatomy_naive_bayes.gibbs import sample
@@ -19,6 +18,7 @@ from sfumato.data.knowledge import Knowledge
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, BucketedRows
 from sfumato.release import Release
+from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.result_tables import Cell, ResultTable
 from sfumato.values.schema import Attribute
 
@@ -136,7 +136,7 @@ class AnatomyNaiveBayes(Attack):
         inference = self.infer(people, allowed=allowed)
         return self._result(inference, law, has_knowledge=knowledge is not None)
 
-    def infer(self, people: BucketedPeople, *, allowed: npt.NDArray[np.bool_] | None = None) -> Inference:
+    def infer(self, people: BucketedPeople, *, allowed: Booleans | None = None) -> Inference:
         """Beliefs about everybody, from arranged arrays; what audits call as well.
 
         Parameters
@@ -187,7 +187,7 @@ class AnatomyNaiveBayes(Attack):
         expectation: Expectation,
         generator: np.random.Generator,
         number: int,
-        allowed: npt.NDArray[np.bool_] | None,
+        allowed: Booleans | None,
     ) -> Fit:
         alpha, beta = self.value_pseudo_count, self.category_pseudo_count
         # Without buckets a uniform model stays uniform for ever, so that variant has random starts only.
@@ -249,7 +249,7 @@ def read_people(
 
 def allowed_pairs(
     people: BucketedPeople, public: tuple[Attribute, ...], sensitive: Attribute, knowledge: Knowledge
-) -> npt.NDArray[np.bool_]:
+) -> Booleans:
     """Pairs of public combination and value that outside records do not rule out, ``(combinations, values)``."""
     unknown = [name for name in knowledge.source.columns() if name not in knowledge.schema.names]
     if unknown:
@@ -273,12 +273,12 @@ def allowed_pairs(
     return np.asarray(found == 0)
 
 
-def _even(people: BucketedPeople, allowed: npt.NDArray[np.bool_] | None) -> npt.NDArray[np.float64]:
+def _even(people: BucketedPeople, allowed: Booleans | None) -> Floats:
     shape = (len(people.combinations), people.number_of_values)
     return np.ones(shape) if allowed is None else allowed.astype(np.float64)
 
 
-def _exposure(probabilities: npt.NDArray[np.float64]) -> ResultTable:
+def _exposure(probabilities: Floats) -> ResultTable:
     numbers = [int(np.count_nonzero(probabilities >= threshold)) for threshold in THRESHOLDS]
     return ResultTable(
         "People whose value is guessed with at least this probability (in the attacker's own reckoning)",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, best_permutations
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import draw_permutations, permutation_marginals
-
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 
 def sample(
@@ -20,7 +18,7 @@ def sample(
     beta: float = 1.0,
     burn_in: int = 50,
     sweeps: int = 100,
-    allowed: npt.NDArray[np.bool_] | None = None,
+    allowed: Booleans | None = None,
 ) -> Guesses:
     """Average beliefs over models drawn together with the people's values.
 
@@ -68,7 +66,7 @@ def _draw_likelihoods(
     counts: Floats,
     generator: np.random.Generator,
     beta: float,
-    allowed: npt.NDArray[np.bool_] | None,
+    allowed: Booleans | None,
 ) -> Floats:
     """Conditionals given an assignment, one Dirichlet for each attribute and value; then likelihoods."""
     conditionals = []
@@ -91,7 +89,7 @@ def _random_counts(people: BucketedPeople) -> Floats:
     return _count(people, order)
 
 
-def _count(people: BucketedPeople, assignment: list[npt.NDArray[np.int64]]) -> Floats:
+def _count(people: BucketedPeople, assignment: list[Integers]) -> Floats:
     """How many people of each combination an assignment gives each value, ``(combinations, values)``."""
     shape = (len(people.combinations), people.number_of_values)
     counts = np.zeros(shape[0] * shape[1])

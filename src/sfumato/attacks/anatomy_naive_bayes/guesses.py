@@ -15,9 +15,7 @@ from sfumato.attacks.anatomy_naive_bayes.permutations import (
     permutation_marginals,
 )
 from sfumato.errors import DataError
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,7 @@ class Guesses:
             parts.append((matrix * is_value).sum(axis=1))
         return self._by_row(parts)
 
-    def _by_row(self, parts: list[npt.NDArray[np.float64]] | list[Integers]) -> Floats:
+    def _by_row(self, parts: list[Floats] | list[Integers]) -> Floats:
         result = np.empty(self.people.number_of_rows)
         for block, part in zip(self.people.blocks, parts, strict=True):
             result[block.rows] = part
@@ -132,7 +130,7 @@ def best_permutations(likelihoods: Floats) -> Integers:
     return np.array([linear_sum_assignment(each)[1] for each in costs], np.int64).reshape(costs.shape[:2]).T
 
 
-def require_possible(people: BucketedPeople, allowed: npt.NDArray[np.bool_]) -> None:
+def require_possible(people: BucketedPeople, allowed: Booleans) -> None:
     """Refuse knowledge under which some bucket's values cannot be given to its people.
 
     Parameters

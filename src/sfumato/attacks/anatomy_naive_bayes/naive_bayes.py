@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import balanced_marginals, permutation_marginals
-
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Booleans, Floats
 
 Expectation = Literal["exact", "balanced", "restricted", "approximate"]
 """``exact``: over the permutations of each bucket. ``balanced``: likelihoods of a bucket scaled so that people and
@@ -135,7 +133,7 @@ def expected_counts(
     people: BucketedPeople,
     model: NaiveBayes,
     expectation: Expectation,
-    allowed: npt.NDArray[np.bool_] | None = None,
+    allowed: Booleans | None = None,
 ) -> tuple[Floats, float]:
     """The expectation step: expected pairs ``(combinations, values)``, and the log likelihood.
 
@@ -177,7 +175,7 @@ def fit(
     beta: float = 1.0,
     cycles: int = 500,
     tolerance: float = 1e-8,
-    allowed: npt.NDArray[np.bool_] | None = None,
+    allowed: Booleans | None = None,
 ) -> Fit:
     """Expectation-maximization from one start.
 

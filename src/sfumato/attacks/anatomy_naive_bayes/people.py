@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Block:
 
     rows: Integers
     values: Integers
-    cells: npt.NDArray[np.int64]
+    cells: Integers
 
     @property
     def size(self) -> int:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import functools
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Floats, Integers
 
 LARGEST_EXACT = 12
 """Bucket size up to which sums over permutations are exact; the cost doubles with each more."""
@@ -114,7 +113,7 @@ def _positive(sums: Floats) -> Floats:
     return np.where(sums > 0, sums, 1)
 
 
-def draw_permutations(likelihoods: Floats, generator: np.random.Generator) -> npt.NDArray[np.int64]:
+def draw_permutations(likelihoods: Floats, generator: np.random.Generator) -> Integers:
     """One permutation for each bucket, drawn with probability in proportion to its weight.
 
     Parameters
@@ -182,7 +181,7 @@ def _backward(matrix: Floats) -> Floats:
 
 
 @functools.cache
-def _subsets(size: int) -> tuple[tuple[npt.NDArray[np.int64], ...], ...]:
+def _subsets(size: int) -> tuple[tuple[Integers, ...], ...]:
     """``[m][q]``: the subsets of m values without value q, as bit masks."""
     masks = np.arange(1 << size)
     counts = sum((masks >> bit) & 1 for bit in range(size))

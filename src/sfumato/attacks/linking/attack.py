@@ -19,13 +19,14 @@ from sfumato.attacks.linking.group_pooling import (
     pooled_counts,
     shares_with_overall,
 )
-from sfumato.chance.distortion import AxisMatrix, Floats
+from sfumato.chance.distortion import AxisMatrix
 from sfumato.chance.randomness import CategorySampler, NoiseSource
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.estimates import Feasibility
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
@@ -249,7 +250,7 @@ class LinkingPosterior:
             )
         return np.asarray(knowledge.counts().project(names).counts, dtype=np.float64)
 
-    def likeliest(self, codes: Mapping[str, npt.NDArray[Any]]) -> npt.NDArray[np.int64]:
+    def likeliest(self, codes: Mapping[str, npt.NDArray[Any]]) -> Integers:
         """For each target the likeliest sensitive code; ``codes`` holds its quasi-identifiers."""
         return np.asarray(self.beliefs.argmax(axis=-1)[self._groups(codes)])
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.chance.distortion import AxisMatrix, Floats, contract, transposed
+from sfumato.chance.distortion import AxisMatrix, contract, transposed
+from sfumato.values.arrays import Floats, Integers
 
 STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
 """Numbers of overall rows tried, from groups that are all alike to groups by themselves."""
@@ -208,7 +208,7 @@ def _dealt(published: Floats, generator: np.random.Generator) -> Iterator[Floats
     """Published rows dealt into equally likely parts."""
     left = published.astype(np.int64)
     for remaining in range(FOLDS, 0, -1):
-        part: npt.NDArray[np.int64] = generator.binomial(left, 1 / remaining)
+        part: Integers = generator.binomial(left, 1 / remaining)
         left = left - part
         yield part.astype(np.float64)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.attacks.base import Attack, AttackResult
@@ -23,11 +22,11 @@ from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, B
 from sfumato.methods.generalization.law import GeneralizedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
-from sfumato.values.estimates import Floats, project_to_simplex
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.estimates import project_to_simplex
 from sfumato.values.result_tables import Cell, ResultTable
 from sfumato.values.schema import Role, Schema
 
-Integers = npt.NDArray[np.int64]
 Covers = tuple[tuple[int, ...], ...]
 
 PAIRS_AT_ONCE = 20_000_000
@@ -274,7 +273,7 @@ def _joined(classes: PublishedClasses, codes: Sequence[Integers], counts: Intege
     return np.asarray(total[place[:number]], dtype=np.int64)
 
 
-def _below(classes: PublishedClasses, place: int) -> npt.NDArray[np.bool_]:
+def _below(classes: PublishedClasses, place: int) -> Booleans:
     """``(published, original)``: which categories stand behind a published value."""
     size = classes.schema[classes.names[place]].size
     covers = classes.covers[place]

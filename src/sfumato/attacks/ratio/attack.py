@@ -26,8 +26,8 @@ from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, sum_cells
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
 from sfumato.release import Release
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Floats
 from sfumato.values.result_tables import Cell, ResultTable
 from sfumato.values.schema import Role, Schema
 

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from sfumato.attacks.ratio.lattice import settle_closeness
 from sfumato.attacks.ratio.law import AnyNoise, closeness_probability
 from sfumato.chance.noise import Laplace
-
-Floats = npt.NDArray[np.float64]
-
+from sfumato.values.arrays import Booleans, Floats
 
 TOLERANCE, SMALLEST_CLOSENESS, SMALLEST_JUMP = 0.2, 0.7, 3.0
 """tau, K_CP and K_J of the thesis: a share this close, this probably, and this far above the whole table's."""
@@ -37,7 +35,7 @@ class Disclosures:
     closeness: Floats
     jump: Floats
     uncertainty: Floats
-    is_disclosed: npt.NDArray[np.bool_]
+    is_disclosed: Booleans
 
     @property
     def number(self) -> int:

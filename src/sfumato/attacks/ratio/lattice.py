@@ -10,14 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.attacks.ratio.law import (
-    LARGEST_SUMMED_SCALE,
-    LATTICE_SLACK,
-    AnyNoise,
-    Floats,
-    closeness_probability,
-)
+from sfumato.attacks.ratio.law import LARGEST_SUMMED_SCALE, LATTICE_SLACK, AnyNoise, closeness_probability
 from sfumato.chance.noise import DiscreteLaplace, Laplace
+from sfumato.values.arrays import Floats
 
 RESOLUTION = 1e-12
 """What cutting off the sum and rounding can change; closer values are not told apart."""

@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 from sfumato.errors import ParameterError
-
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Floats
 
 LARGEST_BLOCK = 2**16
 """Terms that a summation holds at once, unless one pair has more: half a megabyte, which stays in a cache."""

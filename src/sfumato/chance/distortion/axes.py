@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from sfumato.values.arrays import Floats
 
 
 @dataclass(frozen=True)

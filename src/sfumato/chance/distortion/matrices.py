@@ -11,10 +11,11 @@ from typing import Annotated, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from sfumato.chance.distortion.axes import Floats, TwoValued
+from sfumato.chance.distortion.axes import TwoValued
 from sfumato.chance.exact_distributions import ROW_SUM_TOLERANCE, CategorySampler, UniformReplacement
 from sfumato.errors import ParameterError
 from sfumato.frozen import Frozen
+from sfumato.values.arrays import Floats
 
 LARGEST_CONDITION_NUMBER = 1e8
 """Beyond this, half of a double's digits are gone from every estimate, and all practical accuracy."""

@@ -18,12 +18,11 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, BucketedRows
 from sfumato.methods.anatomy.law.composition import BucketComposition
+from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.result_tables import Cell, ResultTable, percent
 
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95)
 """Stated probabilities at which exposure and precision are reported."""
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,7 @@ class BucketScore:
         return self.inference.guesses
 
     @cached_property
-    def is_right(self) -> npt.NDArray[np.bool_]:
+    def is_right(self) -> Booleans:
         """Whether each guess is the true value, ``(rows,)``."""
         return np.asarray(self.guesses.values == self.truth)
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.result_tables import ResultTable
 
-Floats = npt.NDArray[np.float64]
 Bins = Literal["equal-width", "equal-count"]
 """Bins of the same width on the scale of probability, or with the same number of events in each."""
 
@@ -37,7 +37,7 @@ class Reliability:
 
     low: Floats
     high: Floats
-    numbers: npt.NDArray[np.int64]
+    numbers: Integers
     stated: Floats
     observed: Floats
 
@@ -276,6 +276,6 @@ def _edges(stated: Floats, number_of_bins: int, bins: Bins) -> Floats:
     return edges if len(edges) > 1 else np.array([edges[0], edges[0]])
 
 
-def _places(stated: Floats, edges: Floats) -> npt.NDArray[np.int64]:
+def _places(stated: Floats, edges: Floats) -> Integers:
     """Bin of each event; a bin holds its lower end, the last one its upper end too."""
     return np.clip(np.searchsorted(edges, stated, side="right") - 1, 0, len(edges) - 2)

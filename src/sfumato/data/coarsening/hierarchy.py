@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import Annotated, Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.frozen import Frozen
+from sfumato.values.arrays import Integers
 from sfumato.values.schema import MISSING_LABEL, Attribute
 
 ROOT = "*"
@@ -26,8 +26,6 @@ ROOT = "*"
 
 Tree = Mapping[str, Any]
 """A label to its children: a mapping of the same kind, or a list of leaves; empty for a leaf."""
-
-Integers = npt.NDArray[np.int64]
 
 
 class Hierarchy(Frozen):

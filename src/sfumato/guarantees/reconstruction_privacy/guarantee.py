@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from sfumato.chance.distortion import Floats
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.reconstruction_privacy.tails import (
@@ -19,6 +18,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     exact_uniform_cap,
     largest_relative_error,
 )
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.result_tables import percent
 
 Bound = Literal["chernoff", "exact"]
@@ -114,7 +114,7 @@ class ReconstructionPrivacy(Guarantee):
         """Rows up to which every group has the promise, whatever its composition."""
         return int(self.uniform_limit)
 
-    def group_caps(self, counts: npt.NDArray[Any], group_starts: npt.NDArray[np.int64]) -> Floats:
+    def group_caps(self, counts: npt.NDArray[Any], group_starts: Integers) -> Floats:
         """Rows up to which each group has the promise, by its own composition (s_g); private.
 
         Parameters
@@ -134,9 +134,7 @@ class ReconstructionPrivacy(Guarantee):
         """Chernoff's cap for groups of these largest frequencies (s_g), in their shape."""
         return chernoff_cap(frequencies, **self._parameters)
 
-    def are_violated(
-        self, counts: npt.NDArray[Any], group_starts: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.bool_]:
+    def are_violated(self, counts: npt.NDArray[Any], group_starts: Integers) -> Booleans:
         """Which groups would break the promise if all their rows were perturbed and published, ``(groups,)``."""
         return np.asarray(np.add.reduceat(counts, group_starts) > self.group_caps(counts, group_starts))
 

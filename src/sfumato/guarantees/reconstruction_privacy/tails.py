@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.distortion import Floats
+from sfumato.values.arrays import Floats, Integers
 
 LARGEST_EXACT_SIZE = 500
 """Where the search for an exact cap stops. A smaller cap than needed only protects more."""
@@ -210,13 +210,13 @@ def exact_uniform_cap(*, retention: float, size: int, relative_error: float, err
 
 def exact_caps(
     counts: npt.NDArray[Any],
-    group_starts: npt.NDArray[np.int64],
+    group_starts: Integers,
     *,
     retention: float,
     size: int,
     relative_error: float,
     error_probability: float,
-) -> npt.NDArray[np.int64]:
+) -> Integers:
     """Last size, for each group, up to which samples of its composition keep the exact lower tail.
 
     A sample of n rows holds ``n f`` rows of a value, rounded down or up; both are tried, for every value.

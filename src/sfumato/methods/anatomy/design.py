@@ -18,6 +18,7 @@ from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
 from sfumato.methods.base import Design
 from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
@@ -186,7 +187,7 @@ class Anatomy(Design):
             is_private=True,
         )
 
-    def _errors(self, sensitive: Attribute, counts: npt.NDArray[np.float64], share: float) -> Any:
+    def _errors(self, sensitive: Attribute, counts: Floats, share: float) -> Any:
         """Standard errors of the joint counts of a predicate that holds for this share of every value's rows."""
         predicate = Attribute(name=f"not {sensitive.name}", role=Role.OTHER, categories=("yes", "no"))
         cells = np.stack([counts * share, counts * (1 - share)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.values.arrays import Integers
 from sfumato.values.result_tables import Cell, ResultTable
 
 PROBABILITIES = (0.01, 0.5, 0.99)
@@ -52,7 +52,7 @@ def noise_table(matrix: NoisyCountMatrix, rows: int) -> ResultTable:
     )
 
 
-def survival_table(matrix: NoisyCountMatrix, counts: Sequence[npt.NDArray[np.int64]]) -> ResultTable:
+def survival_table(matrix: NoisyCountMatrix, counts: Sequence[Integers]) -> ResultTable:
     """Which share of each column's rows to expect in the release. Private.
 
     Parameters

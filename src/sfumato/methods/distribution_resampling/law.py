@@ -9,8 +9,9 @@ import numpy as np
 
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.base import Law, Published, Target
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Floats
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.selection import Selection, Tabulation
 
 

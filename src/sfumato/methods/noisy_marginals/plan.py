@@ -22,7 +22,7 @@ from sfumato.attacks.ratio.law import (
 from sfumato.chance.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, DiscreteLaplace
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.noisy_marginals.design.choice import Measurement
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats
 from sfumato.values.result_tables import Cell, ResultTable, percent
 from sfumato.values.schema import Role
 

@@ -22,6 +22,7 @@ from sfumato.methods.splu_gen.kernels import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
@@ -219,9 +220,7 @@ class SPLUGen(Design):
             },
         )
 
-    def _kept(
-        self, codes: Codes, gammas: Mapping[str, int], schema: Schema, noise: NoiseSource
-    ) -> npt.NDArray[np.bool_]:
+    def _kept(self, codes: Codes, gammas: Mapping[str, int], schema: Schema, noise: NoiseSource) -> Booleans:
         """Which rows are published: frequent enough, and as many as the groups divide evenly."""
         kept = np.ones(len(next(iter(codes.values()))), dtype=np.bool_)
         if self.suppress_rarer_than is not None:
@@ -270,7 +269,7 @@ def read_codes(table: PrivateTable, names: tuple[str, ...]) -> Codes:
     return {name: np.concatenate(each) if each else empty for name, each in parts.items()}
 
 
-def _batches(table: PrivateTable, kept: npt.NDArray[np.bool_], drawn: Codes) -> Iterator[CodedBatch]:
+def _batches(table: PrivateTable, kept: Booleans, drawn: Codes) -> Iterator[CodedBatch]:
     """Rows in the order of the private ones, each with its drawn values; rows left out are skipped."""
     names = tuple(name for name in table.schema.publishable.names if name not in drawn)
     row = place = 0
@@ -290,7 +289,7 @@ def _batches(table: PrivateTable, kept: npt.NDArray[np.bool_], drawn: Codes) -> 
         )
 
 
-def _choose(rows: npt.NDArray[np.int64], number: int, noise: NoiseSource) -> npt.NDArray[np.int64]:
+def _choose(rows: Integers, number: int, noise: NoiseSource) -> Integers:
     """A uniformly random set of so many rows; few of many, so repeats are drawn again."""
     stream = noise.stream(0)
     chosen: dict[int, None] = {}

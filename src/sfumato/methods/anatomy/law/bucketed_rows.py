@@ -16,14 +16,14 @@ from sfumato.errors import NotIdentifiableError
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.anatomy.law.composition import (
     BucketComposition,
-    Integers,
     check_sizes,
     feasible,
     rake,
     spreads_of_cells,
 )
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Floats
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.selection import Selection, Tabulation
 
 ROWS = "rows"

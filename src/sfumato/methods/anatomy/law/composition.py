@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ReleaseDamagedError
-from sfumato.values.estimates import Feasibility, Floats, clip_to_totals, most_likely, project_to_simplex
-
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.estimates import Feasibility, clip_to_totals, most_likely, project_to_simplex
 
 LARGEST_TENSOR = 128
 """Values up to which the covariances of all single values are kept, a cube of numbers; beyond it, one
@@ -166,7 +165,7 @@ class BucketComposition:
         """Directions that the buckets determine; all are when it is the number of values that occur."""
         return int(np.count_nonzero(self.totals)) - len(self._solution[1].T)
 
-    def determines(self, weights: Floats) -> npt.NDArray[np.bool_]:
+    def determines(self, weights: Floats) -> Booleans:
         """Which sums of counts are determined: ``weights @ x`` for each row of ``(n, values)``.
 
         A sum of counts ``w'F theta`` can be estimated when ``F w`` has no part in the directions that leave

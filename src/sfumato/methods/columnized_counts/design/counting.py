@@ -27,9 +27,9 @@ from sfumato.methods.columnized_counts.kernels.wide_rows import (
     choose_columns,
     recode,
 )
+from sfumato.values.arrays import Integers
 from sfumato.values.schema import Attribute, Schema
 
-Integers = npt.NDArray[np.int64]
 Columns = Groups | tuple[int, ...]
 """The columns themselves, or how many there shall be in each cut."""
 

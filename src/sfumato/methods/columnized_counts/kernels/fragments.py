@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseSource
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits, rank_within
-
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Booleans, Integers, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +39,7 @@ class Fragments:
     def __repr__(self) -> str:
         return "Fragments()"
 
-    def keep(self, chosen: npt.NDArray[np.bool_]) -> Fragments:
+    def keep(self, chosen: Booleans) -> Fragments:
         """Some of the fragments; entries stay where they are."""
         return Fragments(
             self.column[chosen],
@@ -90,7 +89,7 @@ def cut_into_fragments(units: SparseUnits, columns: Sequence[Sequence[int]]) -> 
 
 def _cuts(columns: Sequence[Sequence[int]], items: int) -> list[tuple[int, npt.NDArray[Any]]]:
     """Runs of consecutive columns without a common item, each as first column and column of every item."""
-    runs: list[tuple[int, npt.NDArray[np.int64]]] = []
+    runs: list[tuple[int, Integers]] = []
     nowhere = -1
     for number, column in enumerate(columns):
         chosen = np.asarray(column, np.int64)
@@ -121,7 +120,7 @@ def _end_to_end(
     )
 
 
-def truncate(fragments: Fragments, column_budget: int, words: npt.NDArray[np.uint64]) -> Fragments:
+def truncate(fragments: Fragments, column_budget: int, words: Words) -> Fragments:
     """At most so many fragments of every unit: those with the smallest words.
 
     With secret uniform words the choice is uniform. That breaks the pointwise form of differential privacy
@@ -137,7 +136,7 @@ def truncate(fragments: Fragments, column_budget: int, words: npt.NDArray[np.uin
     return fragments.keep(rank_within(fragments.unit, words) < column_budget)
 
 
-def keyed_words(fragments: Fragments, names: Sequence[str], key: str) -> npt.NDArray[np.uint64]:
+def keyed_words(fragments: Fragments, names: Sequence[str], key: str) -> Words:
     """A word for every fragment from a public key, the unit's name and the column, and nothing else.
 
     Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,7 @@ from sfumato.chance.noise import DiscreteLaplace, scale_at_least
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import TooLargeError
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-
-Floats = npt.NDArray[Any]
+from sfumato.values.arrays import Counts
 
 ItemSimilarity = Literal["agreement", "agreement-over-product", "cosine", "phi-squared"]
 """Agreeing units over units that have either item (Li and Li, section 7.2); over the product of the supports
@@ -46,12 +45,12 @@ class PairCounts:
         All of them.
     """
 
-    agreeing: Floats
-    both: Floats
-    supports: Floats
+    agreeing: Counts
+    both: Counts
+    supports: Counts
     units: float
 
-    def similarity(self, measure: ItemSimilarity) -> Floats:
+    def similarity(self, measure: ItemSimilarity) -> Counts:
         """``(items, items)``, between 0 and 1, with ones on the diagonal; 0 where nobody has an item.
 
         Examples
@@ -68,7 +67,7 @@ class PairCounts:
         np.fill_diagonal(result, 1)
         return result
 
-    def _similarity_of(self, rows: slice, measure: ItemSimilarity) -> Floats:
+    def _similarity_of(self, rows: slice, measure: ItemSimilarity) -> Counts:
         """Some rows of the similarity, in double: with thousands of items the whole would not fit."""
         mine, yours = self.supports[rows, None], self.supports[None, :]
         both = self.both[rows].astype(np.float64) if self.both.size else np.zeros(0)
@@ -126,7 +125,7 @@ def _blocks(units: SparseUnits) -> Iterator[SparseUnits]:
         )
 
 
-def _add_dense(total: Floats, part: SparseUnits) -> None:
+def _add_dense(total: Counts, part: SparseUnits) -> None:
     """Add ``X'X`` for the incidence matrix of a block; the symmetric product does half the work."""
     from scipy.linalg.blas import ssyrk
 
@@ -137,7 +136,7 @@ def _add_dense(total: Floats, part: SparseUnits) -> None:
     total += np.tril(product.T, -1)
 
 
-def _add_sparse(total: Floats, part: SparseUnits) -> None:
+def _add_sparse(total: Counts, part: SparseUnits) -> None:
     from scipy.sparse import csr_array
 
     ones = np.ones(part.items.size, np.float32)
@@ -180,7 +179,7 @@ def noisy_pairs(
     )
     size = units.number_of_items
 
-    def added(counts: Floats, purpose: str) -> Floats:
+    def added(counts: Counts, purpose: str) -> Counts:
         # In place and row by row above the diagonal: a second matrix would not fit beside thousands of items.
         bits = noise.named(purpose)
         for row in range(size - 1):

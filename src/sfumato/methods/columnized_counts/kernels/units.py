@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import DataError
-
-Codes = npt.NDArray[Any]
+from sfumato.values.arrays import Booleans, Codes, Integers, Words
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class SparseUnits:
     """
 
     names: Sequence[str]
-    starts: npt.NDArray[np.int64]
+    starts: Integers
     items: Codes
     values: Codes
     number_of_items: int
@@ -92,15 +90,15 @@ class SparseUnits:
         """Units, those without entries included."""
         return self.starts.size - 1
 
-    def units(self) -> npt.NDArray[np.int64]:
+    def units(self) -> Integers:
         """Unit of every entry, ``(entries,)``."""
         return np.repeat(np.arange(self.number_of_units), np.diff(self.starts))
 
-    def supports(self) -> npt.NDArray[np.int64]:
+    def supports(self) -> Integers:
         """How many units have each item, ``(items,)``."""
         return np.bincount(self.items, minlength=self.number_of_items)
 
-    def keep(self, chosen: npt.NDArray[np.bool_]) -> SparseUnits:
+    def keep(self, chosen: Booleans) -> SparseUnits:
         """The same units with some of their entries."""
         kept = np.concatenate([[0], np.cumsum(chosen)])[self.starts]
         return SparseUnits(
@@ -130,7 +128,7 @@ class SparseUnits:
         )
 
 
-def rank_within(groups: npt.NDArray[np.int64], keys: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+def rank_within(groups: Integers, keys: Words) -> Integers:
     """Place of every element in its group when sorted by key, from 0 on.
 
     Examples

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.methods.columnized_counts.kernels.units import rank_within
+from sfumato.values.arrays import Booleans, Codes, Integers, Words
 from sfumato.values.schema import Attribute
-
-Codes = npt.NDArray[Any]
-Integers = npt.NDArray[np.int64]
 
 DISTINCT_HELD = 2**20
 """Different fragments that pile up before they are merged."""
@@ -38,7 +34,7 @@ class WideColumn:
         """Of the attributes."""
         return tuple(each.name for each in self.attributes)
 
-    def is_covered(self, codes: Mapping[str, Codes]) -> npt.NDArray[np.bool_]:
+    def is_covered(self, codes: Mapping[str, Codes]) -> Booleans:
         """Which rows have a value in at least one attribute; the others have no fragment here.
 
         Counting fragments without any value would let one row change more columns than the budget
@@ -94,9 +90,7 @@ def _merge(fragments: Codes, counts: Integers) -> tuple[Codes, Integers]:
     return distinct, sums
 
 
-def choose_columns(
-    covered: npt.NDArray[np.bool_], column_budget: int, words: npt.NDArray[np.uint64]
-) -> npt.NDArray[np.bool_]:
+def choose_columns(covered: Booleans, column_budget: int, words: Words) -> Booleans:
     """At most so many of the columns that each row covers: those with the smallest words.
 
     Parameters

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from sfumato.frozen import Frozen
 from sfumato.laws.base import Published
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
 
 COUNT_COLUMN = "count"
@@ -62,7 +62,7 @@ class LongColumns(Frozen):
         """Attributes that can be asked about."""
         return (self.item,) if self.value is None else (self.item, self.value)
 
-    def home_of(self, items: int) -> npt.NDArray[np.int64]:
+    def home_of(self, items: int) -> Integers:
         """For every item the column that answers for it: the one with the fewest items; -1 for none."""
         home = np.full(items, -1)
         for number in sorted(range(len(self.columns)), key=lambda each: -len(self.columns[each])):
@@ -76,7 +76,7 @@ class Entries:
 
     codes: dict[str, npt.NDArray[Any]]
     counts: Floats
-    fragment: npt.NDArray[np.int64]
+    fragment: Integers
 
     def keep(self, where: Selection) -> Entries:
         """Those that a selection chooses."""

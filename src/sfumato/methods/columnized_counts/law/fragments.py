@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.laws.base import Law, Published
@@ -18,6 +17,7 @@ from sfumato.methods.columnized_counts.law.columns import (
     read_table,
 )
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.values.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class SparseRecords:
     """
 
     units: SparseUnits
-    crowd: npt.NDArray[np.int64]
+    crowd: Integers
 
     def __repr__(self) -> str:
         return f"SparseRecords({self.units.number_of_units} records)"

@@ -19,9 +19,7 @@ from sfumato.chance.noise import DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.frozen import Frozen
 from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Floats, Integers
 
 LONGEST_CURVE = 2_000_000
 """Counts that a curve of release probabilities may need before it saturates."""

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from sfumato.chance.noise_sums import half_widths_of_sums
@@ -24,8 +23,9 @@ from sfumato.methods.columnized_counts.law.columns import (
     read_table,
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import LARGEST_TABLE, CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Floats, normal_quantile
+from sfumato.values.estimates import Estimates, Feasibility, normal_quantile
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -136,7 +136,7 @@ class NoisyRows(Law):
             return Estimates(sums, spread, bounds=bounds)
         return Estimates(sums, spread, bounds=bounds, half_widths=partial(self._half_widths, numbers))
 
-    def _half_widths(self, numbers: npt.NDArray[np.int64], confidence_level: float) -> Floats:
+    def _half_widths(self, numbers: Integers, confidence_level: float) -> Floats:
         """Of sums of so many published counts, by the law of their noise; of none, as their standard error says."""
         absent = normal_quantile(confidence_level) * self._error_of_absence
         present = half_widths_of_sums(self.matrix.noise, np.maximum(numbers, 1), confidence_level)
@@ -353,7 +353,7 @@ class NoisyRows(Law):
         return float(self.matrix.noise.variance * (numbers[mine] * other_numbers[theirs]).sum())
 
 
-def _chosen(schema: Schema, tabulation: Tabulation, name: str) -> npt.NDArray[np.int64]:
+def _chosen(schema: Schema, tabulation: Tabulation, name: str) -> Integers:
     """Codes of an attribute that a tabulation shows, in order."""
     codes = tabulation.where.codes(name)
     return np.arange(schema[name].size) if codes is None else np.array(codes, np.int64)
@@ -367,9 +367,7 @@ def _spread_when_kept(spread: Floats, kept: Floats, share: float) -> Floats:
     return spread / share**2 + kept * (1 - share) / share**2
 
 
-def _squared_sums(
-    cells: npt.NDArray[np.int64], fragment: npt.NDArray[np.int64], deviations: Floats, size: int
-) -> Floats:
+def _squared_sums(cells: Integers, fragment: Integers, deviations: Floats, size: int) -> Floats:
     """Variance of each cell: deviations add up within a fragment, whose noise is one, and then as squares."""
     if not cells.size:
         return np.zeros(size)

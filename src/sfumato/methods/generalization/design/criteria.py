@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.beta_likeness import BetaLikeness
@@ -14,12 +13,12 @@ from sfumato.guarantees.delta_disclosure import DeltaDisclosure
 from sfumato.guarantees.l_diversity import LDiversity, diversity
 from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.methods.generalization.kernels.rows import Criterion
+from sfumato.values.arrays import Booleans, Counts
 
 Promise = LDiversity | TCloseness | BetaLikeness | DeltaDisclosure
 """A promise about the sensitive values of every class."""
 
-Counts = npt.NDArray[Any]
-Test = Callable[[Counts], npt.NDArray[np.bool_]]
+Test = Callable[[Counts], Booleans]
 
 
 def class_criterion(
@@ -85,7 +84,7 @@ def _tests(promises: Sequence[Promise], sizes: Mapping[str, int], overall: Count
 
 
 def _test(promise: Promise, sizes: Mapping[str, int], whole: Counts) -> Test:
-    def passes(counts: Counts) -> npt.NDArray[np.bool_]:
+    def passes(counts: Counts) -> Booleans:
         margin = _margin(counts, sizes, promise.attribute)
         if isinstance(promise, LDiversity):
             reached = diversity(margin, promise.variant, c=promise.c)

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.data.coarsening.building import FrequencyForm, HierarchyForm, group_label
 from sfumato.data.coarsening.hierarchy import Hierarchy
@@ -17,6 +16,7 @@ from sfumato.methods.generalization.kernels.full_domain import search_full_domai
 from sfumato.methods.generalization.kernels.loss import InformationLoss, information_loss
 from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, cut_boxes, tighten
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, MixedRadix
+from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
 
 Covers = tuple[tuple[int, ...], ...]
@@ -28,7 +28,7 @@ class Column:
 
     attribute: Attribute | None
     covers: Covers
-    codes: npt.NDArray[np.int64]
+    codes: Integers
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Recoded:
     recoding: Recoding
     columns: dict[str, Column]
     suppressed: int
-    sizes: npt.NDArray[np.int64]
+    sizes: Integers
     loss: InformationLoss
     levels: dict[str, int] | None = None
 
@@ -85,7 +85,7 @@ def count_rows(table: PrivateTable, names: Sequence[str], sensitive: Sequence[st
     values = MixedRadix([each.size for each in table.schema.select(sensitive)] or [1])
     number = int(np.prod(values.sizes))
 
-    def keys() -> Iterator[npt.NDArray[np.int64]]:
+    def keys() -> Iterator[Integers]:
         for batch in table.scan((*names, *sensitive)):
             key = radix.encode([batch.codes[name] for name in names])
             if sensitive:
@@ -232,13 +232,13 @@ def found_in_rows(search: str, hierarchies: Mapping[str, HierarchyForm]) -> dict
 
 def _classes(
     table: PrivateTable, recoding: LevelRecoding, sensitive: Sequence[str], criterion: Criterion
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+) -> tuple[Integers, Integers, Booleans]:
     """Keys and sizes of the classes of a recoding, and which pass."""
     watched = tuple(sensitive) if criterion.needs_sensitive else ()
     values = MixedRadix([each.size for each in table.schema.select(watched)] or [1])
     number = int(np.prod(values.sizes))
 
-    def keys() -> Iterator[npt.NDArray[np.int64]]:
+    def keys() -> Iterator[Integers]:
         read = tuple(dict.fromkeys((*recoding.class_names, *watched))) or table.schema.publishable.names[:1]
         for batch in table.scan(read):
             published, _ = recoding.apply(batch.codes)
@@ -257,14 +257,12 @@ def _classes(
     return classes, sizes, criterion.passes(sizes, counts.reshape(-1, number).astype(np.int64))
 
 
-def _first_codes(hierarchy: Hierarchy, level: int) -> npt.NDArray[np.int64]:
+def _first_codes(hierarchy: Hierarchy, level: int) -> Integers:
     """For every category, the first category of its group at a level."""
     return np.array([hierarchy.covers[node][0] for node in hierarchy.level(level)], dtype=np.int64)
 
 
-def _column(
-    original: Attribute, labels: Sequence[str], covers: Covers, codes: npt.NDArray[np.int64]
-) -> Column:
+def _column(original: Attribute, labels: Sequence[str], covers: Covers, codes: Integers) -> Column:
     """The published attribute of some labels, with the codes that rows have in it."""
     if len(labels) == 1:
         return Column(None, covers, codes)

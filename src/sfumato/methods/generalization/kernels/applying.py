@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.methods.generalization.kernels.rows import Booleans, Integers, MixedRadix
+from sfumato.methods.generalization.kernels.rows import MixedRadix
+from sfumato.values.arrays import Booleans, Integers
 
 Codes = Mapping[str, npt.NDArray[Any]]
 

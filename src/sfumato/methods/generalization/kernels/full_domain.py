@@ -14,18 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.methods.generalization.kernels.rows import (
-    Booleans,
-    Criterion,
-    DistinctRows,
-    Integers,
-    group,
-    run_starts,
-)
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, group, run_starts
+from sfumato.values.arrays import Booleans, Floats, Integers
 
-Floats = npt.NDArray[np.float64]
 Node = tuple[int, ...]
 """A level for every attribute."""
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-Integers = npt.NDArray[np.int64]
+from sfumato.values.arrays import Booleans, Integers
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ def information_loss(
     covered: Integers,
     sizes: Integers,
     categories: Integers,
-    is_ordered: npt.NDArray[np.bool_],
+    is_ordered: Booleans,
     *,
     k: int,
     suppressed: int = 0,

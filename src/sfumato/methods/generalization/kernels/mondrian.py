@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.data.coarsening.hierarchy import Hierarchy
-from sfumato.methods.generalization.kernels.rows import Booleans, Criterion, DistinctRows, Integers
-
-Floats = npt.NDArray[np.float64]
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 CELLS_AT_ONCE = 20_000_000
 """Counts over (box, side, sensitive value) held at a time; more boxes are judged in turns."""

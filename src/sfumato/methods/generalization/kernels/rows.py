@@ -11,9 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import TooLargeError
-
-Integers = npt.NDArray[np.int64]
-Booleans = npt.NDArray[np.bool_]
+from sfumato.values.arrays import Booleans, Integers
 
 LARGEST_KEY = 2**62
 """Combinations of categories that a signed 64-bit number can tell apart, with room to spare."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Integers, draw_with_opendp
+from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, draw_with_opendp
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
@@ -36,6 +36,7 @@ from sfumato.methods.noisy_marginals.law.noisy_counts import (
 )
 from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table, private_tables, size_table
 from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema

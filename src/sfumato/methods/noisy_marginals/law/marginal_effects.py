@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.chance.distortion import contract
-from sfumato.values.estimates import Estimates, Floats
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates
 
 LARGEST_COVARIANCE = 1_000
 """Numbers up to which the whole covariance is computed; beyond it, variances only."""

@@ -9,7 +9,6 @@ from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.chance.noise import DiscreteNoise
 from sfumato.chance.noise_sums import half_width_of_sum, half_widths_of_sums
@@ -17,8 +16,9 @@ from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.frozen import Frozen
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Floats, clip_to_totals, project_to_simplex
+from sfumato.values.estimates import Estimates, Feasibility, clip_to_totals, project_to_simplex
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -306,13 +306,13 @@ def _variance(source: NoisyMarginal | NoisyAnswer, selection: Selection) -> floa
     return source.noise.variance * source.cells_summed(selection.names) * chosen
 
 
-def _cells_of(variances: Floats, noise: DiscreteNoise) -> npt.NDArray[np.int64]:
+def _cells_of(variances: Floats, noise: DiscreteNoise) -> Integers:
     """How many cells were added up, from the variance of their sum."""
     return np.rint(np.asarray(variances) / max(noise.variance, SMALLEST_VARIANCE)).astype(np.int64).clip(1)
 
 
 def _half_widths(
-    noises: Sequence[DiscreteNoise], cells: Sequence[npt.NDArray[np.int64]], confidence_level: float
+    noises: Sequence[DiscreteNoise], cells: Sequence[Integers], confidence_level: float
 ) -> Floats:
     """Half-widths of intervals of sums from different tables, ``(n,)``."""
     pairs = zip(noises, cells, strict=True)

@@ -10,9 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.chance.distortion import AxisMatrix, Floats, TwoValued, contract, squared, transposed
+from sfumato.chance.distortion import AxisMatrix, TwoValued, contract, squared, transposed
+from sfumato.values.arrays import Booleans, Floats
 
 Weights = tuple[AxisMatrix, AxisMatrix]
 """The distortion of an axis, None where it was published as it is, and what it is multiplied by."""
@@ -86,7 +86,7 @@ def _least_second_moments(distortion: AxisMatrix, weights: AxisMatrix, size: int
     return _least(second, is_inside), _least(second, ~is_inside)
 
 
-def _least(moments: Floats, is_meant: npt.NDArray[np.bool_]) -> Floats:
+def _least(moments: Floats, is_meant: Booleans) -> Floats:
     """Least of the entries meant in each column; not a number where none is."""
     least = np.min(moments, axis=0, where=is_meant, initial=np.inf)
     return np.where(is_meant.any(axis=0), least, np.nan)

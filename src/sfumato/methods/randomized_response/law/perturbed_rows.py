@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.chance.distortion import AxisMatrix, Distortion, Floats, TwoValued, contract, squared, transposed
+from sfumato.chance.distortion import AxisMatrix, Distortion, TwoValued, contract, squared, transposed
 from sfumato.errors import ParameterError, ReleaseDamagedError
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.least_variances import Weights, least_variances
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility, clip_to_totals, most_likely, project_to_simplex
 from sfumato.values.schema import Attribute, Schema

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.chance.distortion import AxisMatrix, Floats, TwoValued
+from sfumato.chance.distortion import AxisMatrix, TwoValued
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import GoalUnattainableError, ParameterError
 from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks
@@ -24,6 +24,7 @@ from sfumato.methods.randomized_response.plan.optimum import (
     least_loss,
     log_loss,
 )
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable, percent
 from sfumato.values.schema import Role, Schema

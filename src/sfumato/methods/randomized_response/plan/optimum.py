@@ -9,8 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from sfumato.chance.distortion import Floats
 from sfumato.guarantees.reconstruction_risk import risk_at_share
+from sfumato.values.arrays import Floats
 
 LOWEST_RETENTION = 1e-3
 """Below it nothing could be estimated from any table of a practical size."""

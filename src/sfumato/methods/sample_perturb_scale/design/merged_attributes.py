@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import DegreesOfFreedom, Linkage, merge_values
+from sfumato.values.arrays import Integers
 from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
 
 MergedValues = dict[str, tuple[tuple[str, ...], ...]]
@@ -116,7 +117,7 @@ def learn_merged_values(
     return {name: classes for name, classes in found.items() if classes}
 
 
-def _class_of_codes(attribute: Attribute, classes: Sequence[Sequence[str]]) -> npt.NDArray[np.int64]:
+def _class_of_codes(attribute: Attribute, classes: Sequence[Sequence[str]]) -> Integers:
     """The new code of each old one, numbered in the order of the classes' first labels."""
     leader = np.arange(attribute.size)
     seen: set[str] = set()
@@ -138,7 +139,7 @@ def _class_of_codes(attribute: Attribute, classes: Sequence[Sequence[str]]) -> n
     return np.unique(leader, return_inverse=True)[1]
 
 
-def _coarser(attribute: Attribute, class_of: npt.NDArray[np.int64], *, learned: bool) -> Attribute:
+def _coarser(attribute: Attribute, class_of: Integers, *, learned: bool) -> Attribute:
     labels = [
         BETWEEN_LABELS.join(attribute.labels[code] for code in np.flatnonzero(class_of == each))
         for each in range(int(class_of.max()) + 1)

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.chance.randomness import NoiseSource
-from sfumato.data.personal_groups import Integers, PersonalGroups
+from sfumato.data.personal_groups import PersonalGroups
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -43,6 +43,7 @@ from sfumato.methods.sample_perturb_scale.plan.expectations import (
     private_tables,
 )
 from sfumato.release.publication import Publication, PublishedTable
+from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema

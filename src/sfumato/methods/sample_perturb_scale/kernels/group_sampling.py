@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.chance.exact_distributions import NUMBER_OF_WORDS
 from sfumato.chance.randomness import NoiseSource, NoiseStream
-from sfumato.data.personal_groups import Integers, PersonalGroups, refuse_changed_table
+from sfumato.data.personal_groups import PersonalGroups, refuse_changed_table
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 BEYOND_ALL = np.iinfo(np.int64).max
 """A position that no row has."""
@@ -71,9 +71,7 @@ def fixed_size_quotas(groups: PersonalGroups, kept: Integers, stream: NoiseStrea
     return quotas
 
 
-def independent_quotas(
-    groups: PersonalGroups, caps: npt.NDArray[np.float64], stream: NoiseStream
-) -> Integers:
+def independent_quotas(groups: PersonalGroups, caps: Floats, stream: NoiseStream) -> Integers:
     """Rows to keep of each cell, each rounded up or down by itself (Han 2016, algorithm of section 4.3).
 
     The total of a group is near its cap and may exceed it. A group that would lose all its rows keeps one,
@@ -129,7 +127,7 @@ class ChosenPositions:
     """
 
     sizes: Integers
-    lists_chosen: npt.NDArray[np.bool_]
+    lists_chosen: Booleans
     offsets: Integers
     listed: Integers
 
@@ -196,7 +194,7 @@ class PositionReader:
         self._place = chosen.offsets[:-1] + np.arange(chosen.sizes.size)
         self._next = self._lists[self._place]
 
-    def mark(self, ascending: Integers) -> npt.NDArray[np.bool_]:
+    def mark(self, ascending: Integers) -> Booleans:
         """Whether each row is chosen, from the rows' cells in ascending order."""
         begins = np.flatnonzero(np.diff(ascending, prepend=-1))
         cells = ascending[begins]
@@ -256,7 +254,7 @@ class GroupSampler:
             stream = noise.named("one more copy").stream(0)
             self.one_more = PositionReader(ChosenPositions.draw(self.kept, self.remainder, stream))
 
-    def take(self, ascending: Integers, batch_number: int) -> tuple[npt.NDArray[np.bool_], Integers]:
+    def take(self, ascending: Integers, batch_number: int) -> tuple[Booleans, Integers]:
         """Which rows of a batch are kept, and the number of copies of each that is.
 
         Parameters

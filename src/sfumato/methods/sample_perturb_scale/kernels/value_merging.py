@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.values.arrays import Floats, Integers
 
-Floats = npt.NDArray[np.float64]
 Linkage = Literal["components", "complete-linkage"]
 DegreesOfFreedom = Literal["m-1", "m"]
 
@@ -40,7 +40,7 @@ class Merging:
     ((0, 1), (2,))
     """
 
-    class_of: npt.NDArray[np.int64]
+    class_of: Integers
     chained: tuple[int, ...]
 
     @property
@@ -149,14 +149,14 @@ def merge_values(
     return Merging(class_of, chained)
 
 
-def _components(statistics: Floats, limit: float) -> npt.NDArray[np.int64]:
+def _components(statistics: Floats, limit: float) -> Integers:
     from scipy.sparse.csgraph import connected_components
 
     _, labels = connected_components(statistics <= limit, directed=False)
     return np.asarray(labels, dtype=np.int64)
 
 
-def _complete_linkage(statistics: Floats, limit: float) -> npt.NDArray[np.int64]:
+def _complete_linkage(statistics: Floats, limit: float) -> Integers:
     """Join the two classes whose largest statistic is the smallest, while it is not above the limit."""
     if len(statistics) == 1:
         return np.zeros(1, dtype=np.int64)
@@ -169,7 +169,7 @@ def _complete_linkage(statistics: Floats, limit: float) -> npt.NDArray[np.int64]
     return np.asarray(fcluster(tree, t=limit, criterion="distance"), dtype=np.int64)
 
 
-def _numbered_by_first(labels: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _numbered_by_first(labels: Integers) -> Integers:
     """The same classes, numbered in the order of their first values."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.distortion import Floats
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.counts import OccupiedCounts
 from sfumato.values.selection import Selection
 
@@ -62,7 +62,7 @@ class GroupBlocks:
             has_outside=len(names) > len(groups),
         )
 
-    def satisfy(self, where: Selection, *, without: str) -> npt.NDArray[np.bool_]:
+    def satisfy(self, where: Selection, *, without: str) -> Booleans:
         """Which blocks satisfy the conditions on public attributes, ``(blocks,)``."""
         result = np.ones(len(self.rows), dtype=bool)
         for name, codes in where.conditions:
@@ -70,9 +70,7 @@ class GroupBlocks:
                 result &= np.isin(self.codes[name], codes)
         return result
 
-    def cell_of(
-        self, axes: Mapping[str, tuple[int, ...]], is_selected: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.int64]:
+    def cell_of(self, axes: Mapping[str, tuple[int, ...]], is_selected: Booleans) -> Integers:
         """Flat index, over the product of the axes' codes, of the cell that each selected block falls in."""
         cell = np.zeros(np.count_nonzero(is_selected), dtype=np.int64)
         for name, codes in axes.items():

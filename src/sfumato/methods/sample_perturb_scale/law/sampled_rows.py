@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.chance.distortion import Floats, UniformDistortion
+from sfumato.chance.distortion import UniformDistortion
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import LARGEST_COVARIANCE
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.counts import CountTable, empty_counts
 from sfumato.values.estimates import Estimates, Feasibility, clip_to_totals, most_likely, project_to_simplex
 from sfumato.values.selection import Selection, Tabulation
@@ -259,8 +260,8 @@ class SampledRows(Law):
     def _sums(
         self,
         blocks: GroupBlocks,
-        is_selected: npt.NDArray[np.bool_],
-        cell: npt.NDArray[np.int64],
+        is_selected: Booleans,
+        cell: Integers,
         cells: int,
         *,
         adds_drawing: bool | None = None,

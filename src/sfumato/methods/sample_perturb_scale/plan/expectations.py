@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from sfumato.data.personal_groups import Integers, PersonalGroups
+from sfumato.data.personal_groups import PersonalGroups
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedValues
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
+from sfumato.values.arrays import Integers
 from sfumato.values.result_tables import ResultTable, percent
 from sfumato.values.schema import Schema
 

@@ -18,8 +18,9 @@ from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count, pairwise_variance
 from sfumato.methods.splu_gen.law.questions import DecoyQuestion, ask
 from sfumato.methods.splu_gen.law.selections import Selections
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Floats
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.result_tables import percent
 from sfumato.values.selection import Selection, Tabulation
 

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""
@@ -56,7 +55,7 @@ class DecoyModel:
         return float(self.counts.sum()) / self.gamma
 
     @cached_property
-    def is_certain(self) -> npt.NDArray[np.bool_]:
+    def is_certain(self) -> Booleans:
         """For each value whether it may be in every group, as far as its published count can tell."""
         room = SAFE_DISTANCE * np.sqrt(self.counts * (1 - 1 / self.gamma))
         return np.asarray(self.groups - self.counts < room)
@@ -81,7 +80,7 @@ class DecoyModel:
             )
 
     @cached_property
-    def occurring(self) -> npt.NDArray[np.int64]:
+    def occurring(self) -> Integers:
         """Codes of the values that occur in the published rows."""
         return np.flatnonzero(self.counts)
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats
 
 PAPER_TOLERANCE = 0.01
 """Relative change of every state at which the paper's iteration stops (Fu et al. 2014, section 5)."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.laws.base import Published
-from sfumato.values.estimates import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection, Tabulation
 
 
@@ -42,7 +42,7 @@ class DecoyQuestion:
     codes: tuple[tuple[int, ...], ...]
     is_shown: tuple[bool, ...]
     counts: Floats
-    order: npt.NDArray[np.int64]
+    order: Integers
     number_of_rows: int
     is_whole_table: bool
 
@@ -109,7 +109,7 @@ def ask(published: Published, tabulation: Tabulation, gammas: Mapping[str, int])
     )
 
 
-def _order(by: Sequence[str], laid_out: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.int64]:
+def _order(by: Sequence[str], laid_out: Sequence[str], shape: Sequence[int]) -> Integers:
     places = np.arange(math.prod(shape)).reshape(shape)
     return places.transpose([laid_out.index(name) for name in by]).ravel()
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from sfumato.laws.base import Published
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Floats
+from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Selection
 
 MOST_SELECTIONS = 60
