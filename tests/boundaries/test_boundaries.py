@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -15,15 +16,16 @@ import sfumato
 SOURCE = Path(sfumato.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
 HEAVY = (
-    "altair",
     "duckdb",
     "kmedoids",
-    "nicegui",
     "opendp",
     "pyarrow",
+    "pyreadstat",
     "pyspark",
     "scipy.stats",
     "sklearn",
+    "starlette",
+    "uvicorn",
     "vl_convert",
 )
 
@@ -93,3 +95,33 @@ def test_nothing_listens_and_nothing_reaches_out():
         if name.split(".")[0] in ("socket", "urllib", "http", "requests", "httpx")
     }
     assert reaching <= {"datasets"}
+
+
+def imported_packages() -> set[str]:
+    """Top-level names of everything that some module imports, anywhere in it."""
+    return {
+        name.split(".")[0]
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in (
+            [node.module or ""] if isinstance(node, ast.ImportFrom) else [each.name for each in node.names]
+        )
+    }
+
+
+def test_every_dependency_is_imported_and_every_import_declared():
+    """The default install carries nothing for nobody; what an extra brings is named by that extra."""
+    project = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    def modules(requirements: list[str]) -> set[str]:
+        names = (re.match(r"[\w-]+", each)[0] for each in requirements)
+        return {{"scikit-learn": "sklearn"}.get(name, name.replace("-", "_")) for name in names}
+
+    default = modules(project["dependencies"])
+    extras = {name: modules(each) for name, each in project["optional-dependencies"].items() if name != "dev"}
+    imported = imported_packages() - set(sys.stdlib_module_names) - {"sfumato"}
+    assert default <= imported
+    # A source tree that was never installed asks vl-convert for what the build puts into the package.
+    assert imported - default - {"vl_convert"} <= set().union(*extras.values())
+    assert not default & set().union(*extras.values())

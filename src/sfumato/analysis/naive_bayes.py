@@ -10,13 +10,17 @@ from typing import Any, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sfumato.errors import ParameterError
+from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.release import Release
 from sfumato.values.arrays import Floats, Integers
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:
+    raise MissingExtraError("the naive Bayes classifier", extra="learning") from None
 
 Codes = npt.NDArray[np.integer[Any]]
 

@@ -118,10 +118,14 @@ def _figures(blocks: Iterable[Block]) -> Iterator[Figure]:
 
 
 def _library() -> str:
-    import vl_convert
+    """Vega, Vega-Lite and vega-embed, which puts itself on the window: what ``hatch_build.py`` writes."""
+    try:
+        return _resource("vega.js")
+    except FileNotFoundError:
+        # A source tree that was never installed; whoever works in one has the development extra.
+        import vl_convert
 
-    # Without a snippet it puts vegaEmbed on the window; the package's own type hints do not know that.
-    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
+        return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]
 
 
 def _resource(name: str) -> str:

@@ -39,7 +39,7 @@ VERBS = [
 ]
 """Each as the words that call it; none is the command itself."""
 
-HEAVY = ("duckdb", "pyarrow", "scipy.stats", "sklearn", "kmedoids", "altair", "vl_convert", "pyspark")
+HEAVY = ("duckdb", "pyarrow", "scipy.stats", "sklearn", "kmedoids", "vl_convert", "pyspark")
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -6,6 +6,7 @@ import base64
 import hashlib
 
 import pytest
+import vl_convert
 
 from sfumato.errors import ReleaseError
 from sfumato.report.document import (
@@ -146,3 +147,8 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
     with pytest.raises(ReleaseError, match="No space left"):
         write_page(document(), tmp_path / "report.html")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_page_carries_the_drawing_library():
+    """From the package where it was built, from vl-convert in a bare source tree: the same text."""
+    assert vl_convert.javascript_bundle() in render(document())

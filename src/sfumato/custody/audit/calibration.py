@@ -245,11 +245,12 @@ class IsotonicCalibration:
         >>> line.apply([0.15, 0.85]).tolist()
         [0.0, 1.0]
         """
-        from sklearn.isotonic import IsotonicRegression
+        from scipy.optimize import isotonic_regression
 
         stated, happened = _checked(probabilities, outcomes)
-        fitted = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(stated, happened)
-        return cls(np.asarray(fitted.X_thresholds_, np.float64), np.asarray(fitted.y_thresholds_, np.float64))
+        corners, place, events = np.unique(stated, return_inverse=True, return_counts=True)
+        shares = np.bincount(place, weights=happened) / events
+        return cls(corners, np.asarray(isotonic_regression(shares, weights=events).x))
 
     def apply(self, probabilities: npt.ArrayLike) -> Floats:
         """Calibrated probabilities, in the shape of the stated ones."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.isotonic import IsotonicRegression
 
 from sfumato.custody.audit.calibration import (
     IsotonicCalibration,
@@ -117,6 +118,19 @@ def test_isotonic_calibration_mends_overconfidence():
     )
     assert after < before / 5
     assert (np.diff(line.apply(np.linspace(0, 1, 50))) >= 0).all()
+
+
+def test_isotonic_calibration_is_that_of_scikit_learn():
+    """With ties among the stated probabilities, inside and outside their range."""
+    draw = np.random.default_rng(3)
+    stated = draw.integers(1, 40, size=500) / 50
+    happened = draw.random(500) < stated**2
+    reference = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(stated, happened)
+    asked = np.linspace(0, 1, 201)
+    # Both average the same few hundred zeros and ones; the order of summation differs.
+    assert np.allclose(
+        IsotonicCalibration.fit(stated, happened).apply(asked), reference.predict(asked), atol=1e-12
+    )
 
 
 def test_a_reliability_diagram_is_drawn_from_its_numbers():

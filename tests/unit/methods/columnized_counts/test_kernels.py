@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from collections import Counter
 
 import numpy as np
 import pytest
 
 from sfumato.chance.randomness import NoiseSource
-from sfumato.errors import DataError, ParameterError, TooLargeError
+from sfumato.errors import DataError, MissingExtraError, ParameterError, TooLargeError
 from sfumato.methods.columnized_counts.kernels.clustering import (
     clustering_cost,
     columns_by_medoids,
     overlapping_columns,
+    require_clustering,
 )
 from sfumato.methods.columnized_counts.kernels.fragments import (
     count_fragments,
@@ -120,6 +122,14 @@ def test_an_impossible_number_of_columns_is_refused(number):
     """Between one and the number of attributes."""
     with pytest.raises(ParameterError, match="columns must be from 1 to the 4 attributes"):
         columns_by_medoids(np.eye(4), number)
+
+
+def test_without_the_clustering_library_the_install_command_is_said(monkeypatch):
+    """Before anything is counted, and only where clustering is needed."""
+    monkeypatch.setitem(sys.modules, "kmedoids", None)
+    with pytest.raises(MissingExtraError, match=r"column_sets .* pip install 'sfumato\[learning\]'"):
+        require_clustering([1, 2], 4)
+    require_clustering([1, 4], 4)
 
 
 def test_overlapping_columns_keep_equal_ones():

@@ -16,7 +16,11 @@ from sfumato.chance.noise import DiscreteLaplace, scale_at_least
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
-from sfumato.methods.columnized_counts.kernels.clustering import Groups, overlapping_columns
+from sfumato.methods.columnized_counts.kernels.clustering import (
+    Groups,
+    overlapping_columns,
+    require_clustering,
+)
 from sfumato.methods.columnized_counts.kernels.similarity import (
     ItemSimilarity,
     count_pairs,
@@ -77,6 +81,7 @@ def item_columns(
     units: SparseUnits, numbers: Sequence[int], budget: SimilarityBudget, noise: NoiseSource
 ) -> Groups:
     """Columns of items, from how often units agree on them."""
+    require_clustering(numbers, units.number_of_items)
     pairs = (
         count_pairs(units, with_agreement=budget.measure != "phi-squared")
         if budget.epsilon is None
@@ -92,6 +97,7 @@ def attribute_columns(
     table: PrivateTable, numbers: Sequence[int], budget: SimilarityBudget, noise: NoiseSource
 ) -> Groups:
     """Columns of attributes, from phi-squared of their two-way tables."""
+    require_clustering(numbers, len(table.schema.publishable.attributes))
     return overlapping_columns(attribute_similarities(table, budget.epsilon, noise), numbers)
 
 

@@ -8,10 +8,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import ParameterError
+from sfumato.errors import MissingExtraError, ParameterError
 
 Groups = tuple[tuple[int, ...], ...]
 """Attributes of each column, by number."""
+
+
+def require_clustering(numbers: Sequence[int], size: int) -> None:
+    """Refuse, before anything is counted, what would need the clustering library when it is not there.
+
+    Raises
+    ------
+    MissingExtraError
+        Unless every number of columns is 1 or that of the attributes, which needs no clustering.
+    """
+    if all(number in (1, size) for number in numbers):
+        return
+    try:
+        import kmedoids  # noqa: F401
+    except ImportError:
+        feature = "choosing columns by clustering (column_sets names them without)"
+        raise MissingExtraError(feature, extra="learning") from None
 
 
 def columns_by_medoids(similarity: npt.NDArray[Any], number: int, *, spread_loose: bool = True) -> Groups:
