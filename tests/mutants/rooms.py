@@ -1,0 +1,57 @@
+"""Which files hold formulas, and which tests are their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("src/sfumato")
+ROOMS = {
+    "laws": ("laws/**/*.py", "methods/*/law.py", "methods/*/law/**/*.py"),
+    "guarantees": ("guarantees/**/*.py",),
+    "chance": ("chance/**/*.py",),
+    "kernels": ("methods/*/kernels.py", "methods/*/kernels/**/*.py"),
+}
+GATED = ("laws", "guarantees")
+"""Rooms whose score is required."""
+# What every law shares is tried by the laws that use it.
+TESTS_OF_USERS = {"laws": "tests/unit/methods/*/test_law.py"}
+
+
+def files_of(room: str) -> list[Path]:
+    """The files of a room, from the root of the project, sorted."""
+    found = {path for pattern in ROOMS[room] for path in (ROOT / PACKAGE).glob(pattern)}
+    return [path.relative_to(ROOT) for path in sorted(found)]
+
+
+def module_name(file: Path) -> str:
+    """The name by which a file is imported."""
+    parts = file.relative_to("src").with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def own_tests(file: Path) -> list[Path]:
+    """The tests of a file, those most likely to see a slip in it first.
+
+    The unit tests named after the file or its folders, the other unit tests of the mirrored folder, statistical
+    tests and properties named after anything in its folder (for a method: the method's folder), its doctests.
+    """
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    folder = ROOT / "tests/unit" / Path(*parts[:-1])
+    while not folder.is_dir():
+        folder = folder.parent
+    unit = sorted(folder.rglob("test_*.py")) if folder != ROOT / "tests/unit" else []
+    own = [f"test_{part}" for part in reversed(parts)]
+    unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
+    if parts[0] in TESTS_OF_USERS:
+        unit += sorted(ROOT.glob(TESTS_OF_USERS[parts[0]]))
+    depth = 2 if parts[0] == "methods" else 1
+    subjects = {path.stem for path in (ROOT / PACKAGE / Path(*parts[:depth])).rglob("*.py")}
+    subjects |= set(parts[:depth]) - {"methods"}
+    wide = [
+        path
+        for name in ("properties", "statistical")
+        for path in sorted((ROOT / "tests" / name).glob("test_*.py"))
+        if path.stem.removeprefix("test_") in subjects
+    ]
+    return [path.relative_to(ROOT) for path in (*unit, *wide, ROOT / file)]
