@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sfumato.data.coding import category_code, cell_text, has_code, is_missing
 from sfumato.data.engine import Condition
-from sfumato.data.sources import DatabaseQuery, Source, quote_name, quote_text
+from sfumato.data.sources import DatabaseQuery, Source
+from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, SfumatoError, SourceError, nearest
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
-from sfumato.values.schema import MISSING_LABEL, Attribute
+from sfumato.values.schema import Attribute
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -45,7 +47,7 @@ class DuckDBEngine:
         _require_columns(source, attributes)
         # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
         numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
-        codes = [f"{_code(each)} as {quote_name(each.name)}" for each in attributes]
+        codes = [f"{category_code(each)} as {quote_name(each.name)}" for each in attributes]
         expressions = ", ".join(codes + numbers)
         types = {**{each.name: each.code_type for each in attributes}, **dict.fromkeys(integers, np.int64)}
         with self.open(source) as (cursor, relation):
@@ -71,8 +73,8 @@ class DuckDBEngine:
         conditioned = [attribute for attribute, _ in where]
         _require_columns(source, (*attributes, *conditioned))
         counts = empty_counts(attributes)
-        keys = ", ".join(_code(each) for each in attributes)
-        conditions = " and ".join(_has_code(attribute, codes) for attribute, codes in where)
+        keys = ", ".join(category_code(each) for each in attributes)
+        conditions = " and ".join(has_code(attribute, codes) for attribute, codes in where)
         clauses = f"where {conditions}" if conditions else ""
         grouping = "group by all" if attributes else ""
         with self.open(source) as (cursor, relation):
@@ -90,7 +92,7 @@ class DuckDBEngine:
     ) -> OccupiedCounts:
         """Counts of the combinations that occur; with a weight, sums of that integer column."""
         _require_columns(source, attributes)
-        keys = ", ".join(_code(each) for each in attributes)
+        keys = ", ".join(category_code(each) for each in attributes)
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
         with self.open(source) as (cursor, relation):
             selected = f"select {keys}, {measure} from {relation} group by all"
@@ -111,8 +113,8 @@ class DuckDBEngine:
         _require_columns(source, (unit, *attributes))
         key = "0::bigint"
         for each in attributes:
-            key = f"({key}) * {each.size} + {_code(each)}"
-        name = f"case when {_is_missing(unit)} then null else {_text(unit)} end"
+            key = f"({key}) * {each.size} + {category_code(each)}"
+        name = f"case when {is_missing(unit)} then null else {cell_text(unit)} end"
         with self.open(source) as (cursor, relation):
             selected = f"select {name} as name, list({key}) as keys from {relation} group by 1 order by 1"
             result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
@@ -166,7 +168,7 @@ class DuckDBEngine:
         Aggregated inside DuckDB: what crosses into Python is a histogram, however many groups there are.
         """
         _require_columns(source, attributes)
-        codes = "".join(f"{_code(each)} as key{place}, " for place, each in enumerate(attributes))
+        codes = "".join(f"{category_code(each)} as key{place}, " for place, each in enumerate(attributes))
         # A value outside the schema has no code; whether there is one is found in the same pass.
         unfit = " or ".join(f"key{place} is null" for place in range(len(attributes))) or "false"
         with self.open(source) as (cursor, relation):
@@ -182,7 +184,7 @@ class DuckDBEngine:
     def _refuse(self, source: Source, attributes: Sequence[Attribute]) -> None:
         """Say which columns do not fit the schema, and in how many rows."""
         sums = ", ".join(
-            f"count(*) filter ({_is_missing(each)}), count(*) filter ({_code(each)} is null)"
+            f"count(*) filter ({is_missing(each)}), count(*) filter ({category_code(each)} is null)"
             for each in attributes
         )
         with self.open(source) as (cursor, relation):
@@ -277,55 +279,3 @@ def _require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
 
 def _rows(number: int) -> str:
     return "1 row" if number == 1 else f"{number:,} rows"
-
-
-def _text(attribute: Attribute) -> str:
-    return f"cast({quote_name(attribute.name)} as varchar)"
-
-
-def _is_missing(attribute: Attribute) -> str:
-    """SQL: the cell holds no value."""
-    column = quote_name(attribute.name)
-    tokens = ", ".join(quote_text(token) for token in ("", *attribute.missing_values))
-    return f"({column} is null or {_text(attribute)} in ({tokens}))"
-
-
-def _code(attribute: Attribute) -> str:
-    """SQL: the code of the category, NULL where the value has none or is missing without leave."""
-    labels = ", ".join(quote_text(label) for label in attribute.labels)
-
-    def labelled(text: str) -> str:
-        # try_cast: a plain cast would put the value into its error.
-        return f"enum_code(try_cast({text} as enum({labels})))"
-
-    if attribute.bins is None:
-        text = _text(attribute)
-        if attribute.missing == "category":
-            text = f"case when {_is_missing(attribute)} then {quote_text(MISSING_LABEL)} else {text} end"
-        elif attribute.missing_values:
-            text = f"case when {_is_missing(attribute)} then null else {text} end"
-        return labelled(text)
-    number = f"try_cast({quote_name(attribute.name)} as double)"
-    edges = [repr(edge) + "::double" for edge in attribute.bins]
-    steps = " ".join(f"when {number} < {edge} then {code}" for code, edge in enumerate(edges[1:]))
-    # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
-    # where the cell is no number.
-    inside = (
-        f"case when {number} is null then {labelled(_text(attribute))} "
-        f"when {number} < {edges[0]} then null {steps} else null end"
-    )
-    missing = "null" if attribute.missing_code is None else str(attribute.missing_code)
-    return (
-        f"cast(case when {_is_missing(attribute)} then {missing} else {inside} end as {_integer(attribute)})"
-    )
-
-
-def _integer(attribute: Attribute) -> str:
-    return {1: "utinyint", 2: "usmallint", 4: "uinteger"}[np.dtype(attribute.code_type).itemsize]
-
-
-def _has_code(attribute: Attribute, codes: tuple[int, ...]) -> str:
-    """SQL: the row's category is one of the codes."""
-    if not codes:
-        return "false"
-    return f"{_code(attribute)} in ({', '.join(str(code) for code in codes)})"

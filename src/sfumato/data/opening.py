@@ -12,8 +12,8 @@ from sfumato.data.sources import (
     DuckDBTable,
     ParquetFile,
     Source,
-    quote_name,
 )
+from sfumato.data.sql_text import quote_name
 from sfumato.errors import SourceError
 
 

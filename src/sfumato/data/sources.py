@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from sfumato.data.sql_text import quote_name, quote_text
 from sfumato.errors import MissingExtraError, SourceError, nearest
 
 if TYPE_CHECKING:
@@ -41,16 +42,6 @@ class Source(Protocol):
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """SQL that names the rows inside the cursor; checks afterwards that nothing changed meanwhile."""
-
-
-def quote_name(name: str) -> str:
-    """Quote a name for SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quote_text(text: str) -> str:
-    """Quote a text for SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _quote_path(path: Path) -> str:

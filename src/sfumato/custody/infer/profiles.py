@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources import Source, quote_name, quote_text
+from sfumato.data.sources import Source
+from sfumato.data.sql_text import quote_name, quote_text
 from sfumato.errors import DataError
 from sfumato.values.schema import MISSING_LABEL
 
