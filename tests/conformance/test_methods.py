@@ -74,6 +74,16 @@ def test_the_design_survives_the_manifest(name, method, releases):
 
 
 @each_method
+def test_the_manifest_says_what_holds_of_every_release(name, method, releases):
+    """Shared assumptions first, then the method's own; its weaknesses, citations and promises word for word."""
+    manifest = releases(name).manifest
+    assert manifest.assumptions[:2] == ("Every person has one row.", "The private table is published once.")
+    assert len(set(manifest.assumptions)) == len(manifest.assumptions)
+    assert (manifest.weaknesses, manifest.citations) == (method.weaknesses, method.citations)
+    assert releases(name).guarantees == method.example(SCHEMA).guarantees(SCHEMA)
+
+
+@each_method
 def test_the_release_opens_again_as_it_was(name, method, releases):
     """Law and guarantees are read back equal."""
     again = load_release(releases(name).folder)

@@ -55,7 +55,7 @@ class Publication:
 
     def __init__(self, design, table):
         made = design.publish(table, NoiseSource.seeded(1))
-        self.law, self.guarantees = made.law, made.guarantees
+        self.law, self.guarantees = made.law, design.guarantees(table.schema)
         self.schema = made.tables[0].schema
         batches = list(made.tables[0].batches())
         self.codes = {

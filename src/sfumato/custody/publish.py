@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 from typing import get_args
 
+from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
+from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
-from sfumato.release.manifest import Format
+from sfumato.release.manifest import Format, Manifest, TableEntry
+from sfumato.release.publication import Publication
 from sfumato.release.release import Release, load_release
 from sfumato.release.storage import Progress, refuse_existing_folder, write_release
+from sfumato.values.schema import Schema
 
 LEARNED = "categories were read off the private rows"
 """What a manifest says of an attribute whose domain was not public beforehand."""
@@ -77,11 +80,64 @@ def publish(
         )
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     publication = design.publish(table, noise)
-    learned = {f"categories of {name}": LEARNED for name in table.schema.publishable.learned}
-    publication = dataclasses.replace(
-        publication,
-        chosen_from_private_data={**learned, **publication.chosen_from_private_data},
-        is_reproducible=noise.is_reproducible,
-    )
-    write_release(publication, folder, noise=noise, format=format, progress=progress)
+    settled = design.model_copy(update=dict(publication.settled))
+    guarantees = settled.guarantees(table.schema)
+
+    def describe(entries: tuple[TableEntry, ...]) -> Manifest:
+        return describe_release(
+            settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
+        )
+
+    write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress)
     return load_release(folder)
+
+
+def describe_release(
+    design: Design,
+    guarantees: tuple[Guarantee, ...],
+    publication: Publication,
+    schema: Schema,
+    entries: tuple[TableEntry, ...],
+    *,
+    is_reproducible: bool,
+) -> Manifest:
+    """The manifest of a release: what the method says of it, and what holds of every release.
+
+    Parameters
+    ----------
+    design
+        With the parameters that the private rows settled.
+    guarantees
+        What it promises for the schema.
+    publication
+        What the method made.
+    schema
+        Of the private table.
+    entries
+        The written files.
+    is_reproducible
+        A seeded noise source was used, so the release protects nobody.
+    """
+    unit = "Every person has one row." if schema.long is None else "Every person is one unit."
+    learned = {f"categories of {name}": LEARNED for name in schema.publishable.learned}
+    return Manifest(
+        software=f"sfumato {__version__}",
+        method=design.to_dict(),
+        guarantees=tuple(
+            {**each.model_dump(mode="json"), "description": each.describe()} for each in guarantees
+        ),
+        law=publication.law.model_dump(mode="json"),
+        tables=entries,
+        assumptions=(unit, "The private table is published once.", *publication.assumptions),
+        not_protected=(
+            *(f"{name}: published as it is" for name in publication.published_as_they_are),
+            *publication.not_protected,
+        ),
+        weaknesses=design.weaknesses,
+        citations=design.citations,
+        chosen_from_private_data={**learned, **publication.chosen_from_private_data},
+        reproducible=is_reproducible,
+        privacy="not private: made with a seed, anyone who guesses it can undo the noise"
+        if is_reproducible
+        else "noise from the operating system's entropy; no seed exists",
+    )

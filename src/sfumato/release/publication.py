@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sfumato.guarantees import Guarantee
 from sfumato.laws import Law
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Schema
@@ -39,7 +38,7 @@ class PublishedTable:
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """Everything that becomes a release.
+    """What a method makes of a private table; what every release says besides is added when it is published.
 
     Parameters
     ----------
@@ -47,25 +46,20 @@ class Publication:
         The published tables; the first is the one that queries are about.
     law
         How published relates to true.
-    guarantees
-        What is promised.
-    design
-        The method's name and every public parameter, as plain data.
-    assumptions, not_protected, weaknesses, citations
-        Sentences for the manifest.
+    published_as_they_are
+        Attributes that the method leaves as they are.
+    assumptions, not_protected
+        The method's own sentences for the manifest, beyond those that hold for every method.
     chosen_from_private_data
         Parameter to how it was chosen by looking at the private rows; empty when none was.
-    is_reproducible
-        A seeded noise source was used, so the release protects nobody.
+    settled
+        Parameters of the design that were left open and have got their value from the private rows.
     """
 
     tables: tuple[PublishedTable, ...]
     law: Law
-    guarantees: tuple[Guarantee, ...]
-    design: dict[str, Any]
+    published_as_they_are: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
-    weaknesses: tuple[str, ...] = ()
-    citations: tuple[str, ...] = ()
-    chosen_from_private_data: dict[str, str] = field(default_factory=dict)
-    is_reproducible: bool = False
+    chosen_from_private_data: Mapping[str, str] = field(default_factory=dict)
+    settled: Mapping[str, Any] = field(default_factory=dict)

@@ -7,20 +7,19 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.sources import CsvFile, ParquetFile, Source
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
-from sfumato.release.publication import Publication, PublishedTable
+from sfumato.release.publication import PublishedTable
 from sfumato.release.random_order import in_random_order
 from sfumato.values.batches import CodedBatch
 
@@ -29,7 +28,8 @@ Progress = Callable[[int], None]
 
 
 def write_release(
-    publication: Publication,
+    tables: Sequence[PublishedTable],
+    describe: Callable[[tuple[TableEntry, ...]], Manifest],
     out: Path,
     *,
     noise: NoiseSource,
@@ -37,6 +37,21 @@ def write_release(
     progress: Progress | None = None,
 ) -> Manifest:
     """Write a release folder. It appears under its name only when all of it is written.
+
+    Parameters
+    ----------
+    tables
+        What is published.
+    describe
+        Gives the manifest, from the files once they are written.
+    out
+        The folder to make.
+    noise
+        Decides the order of rows.
+    format
+        Of the files.
+    progress
+        Called with the number of rows read since the last call.
 
     Raises
     ------
@@ -48,27 +63,9 @@ def write_release(
     with _staged(out) as staging:
         entries = tuple(
             _write_table(table, staging, noise.named(f"order of {table.name}"), format, progress)
-            for table in publication.tables
+            for table in tables
         )
-        manifest = Manifest(
-            software=f"sfumato {__version__}",
-            method=publication.design,
-            guarantees=tuple(
-                {**each.model_dump(mode="json"), "description": each.describe()}
-                for each in publication.guarantees
-            ),
-            law=publication.law.model_dump(mode="json"),
-            tables=entries,
-            assumptions=publication.assumptions,
-            not_protected=publication.not_protected,
-            weaknesses=publication.weaknesses,
-            citations=publication.citations,
-            chosen_from_private_data=publication.chosen_from_private_data,
-            reproducible=publication.is_reproducible,
-            privacy="not private: made with a seed, anyone who guesses it can undo the noise"
-            if publication.is_reproducible
-            else "noise from the operating system's entropy; no seed exists",
-        )
+        manifest = describe(entries)
         text = json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False)
         (staging / MANIFEST_NAME).write_text(text + "\n", encoding="utf-8")
     return manifest

@@ -124,19 +124,9 @@ class Anatomy(Design):
                 PublishedTable(SENSITIVE, Schema(attributes=(sensitive,)), values, (BUCKET,)),
             ),
             law=BucketedRows(sensitive=sensitive.name, l_value=self.l_value),
-            guarantees=self.guarantees(table.schema),
-            design=self.to_dict(),
-            assumptions=(
-                "Every person has one row.",
-                "The private table is published once.",
-                *(f"{name}: sensitive too, and left out of this release" for name in left_out),
-            ),
-            not_protected=(
-                *(f"{name}: published as it is" for name in public.names),
-                f"{sensitive.name}: how often each value occurs is published exactly",
-            ),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
+            published_as_they_are=public.names,
+            assumptions=tuple(f"{name}: sensitive too, and left out of this release" for name in left_out),
+            not_protected=(f"{sensitive.name}: how often each value occurs is published exactly",),
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

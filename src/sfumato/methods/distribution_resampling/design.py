@@ -107,12 +107,7 @@ class DistributionResampling(Design):
         return Publication(
             tables=(PublishedTable("rows", schema, batches),),
             law=ResampledRows(attributes=names),
-            guarantees=(),
-            design=self.to_dict(),
-            assumptions=("Every person has one row.", "The private table is published once."),
-            not_protected=tuple(f"{name}: published as it is" for name in schema.names if name not in names),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
+            published_as_they_are=tuple(name for name in schema.names if name not in names),
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

@@ -233,7 +233,6 @@ class RandomizedResponse(Design):
         """Rows with their chosen attributes redrawn."""
         schema = table.schema.publishable
         distortions = self.distortions(table.schema)
-        guarantees = self.guarantees(table.schema)
         self._refuse_broken_promise(table, distortions)
         perturb = {name: _perturbation(each) for name, each in distortions.items()}
 
@@ -245,16 +244,10 @@ class RandomizedResponse(Design):
                     codes[name] = redraw(noise.named(f"perturb {name}").stream(number), codes[name])
                 yield CodedBatch(codes, batch.number_of_rows)
 
-        unprotected = tuple(name for name in schema.names if name not in distortions)
         return Publication(
             tables=(PublishedTable("rows", schema, batches),),
             law=PerturbedRows(distortions=distortions),
-            guarantees=guarantees,
-            design=self.to_dict(),
-            assumptions=("Every person has one row.", "The private table is published once."),
-            not_protected=tuple(f"{name}: published as it is" for name in unprotected),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
+            published_as_they_are=tuple(name for name in schema.names if name not in distortions),
             chosen_from_private_data=self._chosen_from_private_data(),
         )
 

@@ -198,21 +198,14 @@ class SPLUGen(Design):
             )
             for name, gamma in gammas.items()
         }
-        guarantees = self.guarantees(table.schema)
         return Publication(
             tables=(PublishedTable("rows", schema, lambda: _batches(table, kept, drawn)),),
             law=self.law(table.schema),
-            guarantees=guarantees,
-            design=self.to_dict(),
+            published_as_they_are=tuple(name for name in schema.names if name not in gammas),
             assumptions=(
-                "Every person has one row.",
-                "The private table is published once.",
                 "What holds for most people is no secret.",
                 "At most as many rows as make the number divisible by gamma were left out, at random.",
             ),
-            not_protected=tuple(f"{name}: published as it is" for name in schema.names if name not in gammas),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
             chosen_from_private_data={}
             if self.suppress_rarer_than is None
             else {

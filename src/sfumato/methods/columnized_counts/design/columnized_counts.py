@@ -226,12 +226,8 @@ class ColumnizedCounts(Design):
         return Publication(
             tables=tables,
             law=law,
-            guarantees=self.guarantees(table.schema),
-            design=self.to_dict(),
-            assumptions=self._assumptions(table.schema),
+            assumptions=self._assumptions(),
             not_protected=("whether the columns together point to one row",) if self.is_cut else (),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
             chosen_from_private_data=self._chosen(),
         )
 
@@ -308,11 +304,8 @@ class ColumnizedCounts(Design):
                 number_of_rows=0,
             )
 
-    def _assumptions(self, schema: Schema) -> tuple[str, ...]:
-        unit = "Every person has one row." if schema.long is None else "Every person is one unit."
+    def _assumptions(self) -> tuple[str, ...]:
         return (
-            unit,
-            "The private table is published once.",
             "Epsilon and delta are about one row (or unit) more or less; for one replaced, epsilon doubles.",
             *(
                 (

@@ -232,18 +232,8 @@ class Generalization(Design):
                 # The number dropped depends on single rows; a fixed recoding promises that nothing does.
                 suppressed_rows=None if is_fixed else recoded.suppressed,
             ),
-            guarantees=self.guarantees(table.schema),
-            design=self.to_dict(),
-            assumptions=(
-                "Every person has one row.",
-                "The private table is published once.",
-                f"Point estimates: {GeneralizedRows.estimate_is}.",
-            ),
-            not_protected=tuple(
-                f"{name}: published as it is" for name in schema.names if name not in recoded.columns
-            ),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
+            published_as_they_are=tuple(name for name in schema.names if name not in recoded.columns),
+            assumptions=(f"Point estimates: {GeneralizedRows.estimate_is}.",),
             chosen_from_private_data={} if is_fixed else found_in_rows(self.search, self.hierarchies),
         )
 

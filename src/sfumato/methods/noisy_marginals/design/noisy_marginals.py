@@ -238,14 +238,9 @@ class NoisyMarginals(Design):
         return Publication(
             tables=tables,
             law=law,
-            guarantees=self.guarantees(table.schema),
-            design=self.to_dict(),
-            assumptions=("Every person has one row.", "The private table is published once."),
             not_protected=("the number of rows, which neighbouring tables share",)
             if self.neighbours == "replace-one"
             else (),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

@@ -169,7 +169,8 @@ class SamplePerturbScale(Design):
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """Reconstruction privacy within the groups of the schema's quasi-identifiers."""
-        return (self.promise(schema),)
+        merged = merge_schema(schema.publishable, self.merged_values or {}, learned=False)
+        return (self.promise(schema, published=merged.schema),)
 
     def promise(self, schema: Schema, *, published: Schema | None = None) -> ReconstructionPrivacy:
         """The promise for a schema; refuses one that the method does not fit.
@@ -290,19 +291,13 @@ class SamplePerturbScale(Design):
             sampler.finish()
 
         integers = (WEIGHT,) if self.publish_as == "weights" else ()
-        design = self if not merged_values else self.model_copy(update={"merged_values": merged_values})
         return Publication(
             tables=(PublishedTable("rows", merged.schema, batches, integers=integers),),
             law=law,
-            guarantees=(promise,),
-            design=design.to_dict(),
+            published_as_they_are=tuple(name for name in merged.schema.names if name != promise.sensitive),
             assumptions=ASSUMPTIONS if self.strict else (*ASSUMPTIONS, ROUNDING_ASSUMPTION),
-            not_protected=tuple(
-                f"{name}: published as it is" for name in merged.schema.names if name != promise.sensitive
-            ),
-            weaknesses=self.weaknesses,
-            citations=self.citations,
             chosen_from_private_data=self._chosen(merged_values),
+            settled={"merged_values": merged_values} if merged_values else {},
         )
 
     def _chosen(self, merged_values: MergedValues) -> dict[str, str]:
@@ -330,8 +325,6 @@ class SamplePerturbScale(Design):
 
 
 ASSUMPTIONS = (
-    "Every person has one row.",
-    "The private table is published once.",
     "The sensitive values of different people are not tied to each other.",
     "The attacker has no outside knowledge of how the quasi-identifiers go together with the sensitive attribute.",
 )
