@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from sfumato.errors import QueryError, SchemaError, nearest
+from sfumato.errors import ParameterError, QueryError, SchemaError, nearest
 from sfumato.frozen import Frozen, explain
 from sfumato.values.toml_text import number_text, toml_key, toml_value
 
@@ -259,6 +259,32 @@ class Schema(Frozen):
     def with_role(self, *roles: Role) -> tuple[Attribute, ...]:
         """Attributes that have one of the roles, in order."""
         return tuple(each for each in self.attributes if each.role in roles)
+
+    def sensitive(self, name: str | None = None, *, parameter: str, advice: str) -> Attribute:
+        """The attribute of that name, or the only sensitive one when none is named.
+
+        Parameters
+        ----------
+        name
+            Of the attribute; its role is up to the caller.
+        parameter, advice
+            For the refusal: which parameter is to blame, and what to do.
+
+        Raises
+        ------
+        ParameterError
+            When none is named, and not exactly one is sensitive.
+        """
+        if name is not None:
+            return self[name]
+        marked = self.with_role(Role.SENSITIVE)
+        if len(marked) != 1:
+            found = ", ".join(repr(each.name) for each in marked) or "none"
+            raise ParameterError(
+                f"this needs exactly one sensitive attribute, the schema has {found}. {advice}",
+                parameter=parameter,
+            )
+        return marked[0]
 
     def select(self, names: Iterable[str]) -> tuple[Attribute, ...]:
         """Attributes by name, in the order asked for."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from sfumato.errors import QueryError, SchemaError
+from sfumato.errors import ParameterError, QueryError, SchemaError
 from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
 from strategies import schemas
 
@@ -466,3 +466,15 @@ def test_twenty_thousand_categories_are_checked_quickly():
     assert Attribute(name="item", role=Role.OTHER, categories=tuple(names)).size == 20_000
     with pytest.raises(SchemaError, match="listed more than once"):
         Attribute(name="item", role=Role.OTHER, categories=(*names, "item 7"))
+
+
+def test_the_sensitive_attribute_is_the_one_named_or_the_only_one():
+    """Whoever cannot do with another number says in the refusal what to do."""
+    roles = {"sex": Role.OTHER, "job": Role.SENSITIVE, "pay": Role.SENSITIVE}
+    a, b, c = (Attribute(name=name, role=role, categories=("x", "y")) for name, role in roles.items())
+    assert Schema(attributes=(a, b)).sensitive(parameter="p", advice="Name one.").name == "job"
+    assert Schema(attributes=(a, b, c)).sensitive("pay", parameter="p", advice="Name one.").name == "pay"
+    for attributes, found in (((a, b, c), "'job', 'pay'"), ((a,), "none")):
+        with pytest.raises(ParameterError, match=f"has {found}. Name one.") as refusal:
+            Schema(attributes=attributes).sensitive(parameter="p", advice="Name one.")
+        assert refusal.value.parameter == "p"

@@ -29,7 +29,7 @@ from sfumato.release import Release
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.estimates import Feasibility
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Selection, Tabulation
 
 EXPECTATIONS = (
@@ -145,7 +145,9 @@ class Linking(Attack):
                 f"{release.manifest.law['law']}. Choose another attack.",
                 parameter="attack",
             )
-        sensitive = self.sensitive or _only_sensitive(release.schema)
+        sensitive = release.schema.sensitive(
+            self.sensitive, parameter="sensitive", advice="Name the one to infer in sensitive."
+        ).name
         names = self._known(release, knowledge, sensitive)
         joint = (*names, sensitive)
         attributes = release.schema.select(joint)
@@ -264,16 +266,6 @@ class LinkingPosterior:
 
     def _groups(self, codes: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
         return tuple(np.asarray(codes[each.name]) for each in self.attributes[:-1])
-
-
-def _only_sensitive(schema: Schema) -> str:
-    names = [each.name for each in schema.with_role(Role.SENSITIVE)]
-    if len(names) != 1:
-        raise ParameterError(
-            f"the release has {len(names)} sensitive attributes; the attack infers one. Name it in sensitive.",
-            parameter="sensitive",
-        )
-    return names[0]
 
 
 def _exposed_table(posterior: LinkingPosterior, weights: Floats, likeliest: Floats) -> ResultTable:

@@ -22,14 +22,14 @@ from sfumato.attacks.ratio.disclosures import (
 from sfumato.attacks.ratio.lattice import settle_closeness, surest_places
 from sfumato.attacks.ratio.law import AnyNoise, gaussian_closeness
 from sfumato.data.knowledge import Knowledge
-from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.errors import NotIdentifiableError
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, sum_cells
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
 from sfumato.release import Release
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import Cell, ResultTable
-from sfumato.values.schema import Role, Schema
+from sfumato.values.schema import Schema
 
 SHOWN_GROUPS = 20
 """Disclosed values that a result lists, the surest first."""
@@ -97,7 +97,9 @@ class RatioAttack(Attack):
                 f"the ratio attack reads noisy counts, and this release has the law {release.manifest.law['law']!r}. "
                 "Choose an attack made for it."
             )
-        target = _sensitive_attribute(release.schema, self.sensitive)
+        target = release.schema.sensitive(
+            self.sensitive, parameter="sensitive", advice="Name the one to learn in sensitive."
+        ).name
         scans = list(_scan_release(self, release, law, target))
         if not scans:
             raise NotIdentifiableError(
@@ -230,19 +232,6 @@ def _noisy_priors(release: Release, law: NoisyCounts, target: str) -> Floats:
     sums = sum_cells(read_marginal(release, best), {target: np.eye(release.schema[target].size)})
     values = np.maximum(sums.values, 1.0)
     return np.asarray(values / values.sum())
-
-
-def _sensitive_attribute(schema: Schema, name: str | None) -> str:
-    if name is not None:
-        return schema[name].name
-    sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
-    if len(sensitive) != 1:
-        raise ParameterError(
-            f"the release has {len(sensitive)} sensitive attributes, so it is not clear which one to learn. "
-            "Set sensitive to its name.",
-            parameter="sensitive",
-        )
-    return sensitive[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,15 +186,11 @@ class Anatomy(Design):
 
     def _sensitive(self, schema: Schema) -> Attribute:
         """The attribute whose values are put into buckets."""
-        marked = schema.with_role(Role.SENSITIVE)
-        if self.attribute is None and len(marked) != 1:
-            found = ", ".join(each.name for each in marked) or "none"
-            raise ParameterError(
-                f"anatomy keeps one sensitive attribute apart, and the schema marks {found}. Name it in attribute; "
-                "other sensitive ones are then left out of the release.",
-                parameter="attribute",
-            )
-        chosen = marked[0] if self.attribute is None else schema[self.attribute]
+        chosen = schema.sensitive(
+            self.attribute,
+            parameter="attribute",
+            advice="Name it in attribute; other sensitive ones are then left out of the release.",
+        )
         if chosen.role is Role.IDENTIFIER:
             raise ParameterError(
                 f"{chosen.name!r} is an identifier, which is never published. Name a sensitive attribute.",

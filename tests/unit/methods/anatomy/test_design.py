@@ -111,7 +111,7 @@ def two_sensitive():
 
 def test_several_sensitive_attributes_need_a_choice():
     """One is kept apart; which one must be said."""
-    with pytest.raises(ParameterError, match="marks region, job"):
+    with pytest.raises(ParameterError, match="exactly one sensitive"):
         Anatomy(l_value=2).guarantees(two_sensitive())
 
 

@@ -247,7 +247,7 @@ def test_which_sensitive_attribute_must_be_said_when_there_are_two():
     schema = Schema.from_toml(
         "".join(f'[attributes.{name}]\nrole = "sensitive"\ncategories = ["x", "y"]\n' for name in "ab")
     )
-    with pytest.raises(ParameterError, match=r"2 attributes are marked sensitive.*class_attribute"):
+    with pytest.raises(ParameterError, match=r"exactly one sensitive.*class_attribute"):
         choose_marginals(schema, "naive-bayes")
 
 

@@ -102,7 +102,11 @@ def _named_set(
                 parameter="marginals",
             )
         return pairs
-    target = find_class_attribute(schema, class_attribute)
+    target = schema.sensitive(
+        class_attribute,
+        parameter="class_attribute",
+        advice="Set class_attribute to the one that the others are crossed with.",
+    ).name
     others = tuple(each for each in names if each != target)
     needed = 2 if name == "two-way-with-sensitive" else 1
     if len(others) < needed:
@@ -115,20 +119,6 @@ def _named_set(
         return tuple((target, each) for each in others)
     pairs = tuple(itertools.combinations(others, 2))
     return pairs + tuple((*pair, target) for pair in pairs)
-
-
-def find_class_attribute(schema: Schema, class_attribute: str | None) -> str:
-    """The attribute asked for, or the only sensitive one."""
-    if class_attribute is not None:
-        return schema[class_attribute].name
-    sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
-    if len(sensitive) != 1:
-        raise ParameterError(
-            f"{len(sensitive)} attributes are marked sensitive, so it is not clear which one the others are crossed "
-            "with. Set class_attribute to its name.",
-            parameter="class_attribute",
-        )
-    return sensitive[0]
 
 
 def _check(schema: Schema, marginals: Sequence[tuple[str, ...]]) -> None:

@@ -95,7 +95,9 @@ def goal_from(settings: Mapping[str, Any], schema: Schema) -> Goal:
 def _risk_goal(settings: Mapping[str, Any], schema: Schema) -> ReconstructionRisk:
     named = settings.get("quasi-identifiers")
     quasi_identifiers = _names(named) or tuple(each.name for each in schema.with_role(Role.QUASI_IDENTIFIER))
-    sensitive = settings.get("sensitive") or _only_sensitive(schema)
+    sensitive = schema.sensitive(
+        settings.get("sensitive"), parameter="goal", advice="Name it in the goal: sensitive=NAME."
+    ).name
     if not quasi_identifiers:
         raise ParameterError(
             "a risk is about people known by quasi-identifiers, and the schema has none. "
@@ -119,14 +121,3 @@ def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return tuple(value or ())
-
-
-def _only_sensitive(schema: Schema) -> str:
-    names = [each.name for each in schema.with_role(Role.SENSITIVE)]
-    if len(names) != 1:
-        raise ParameterError(
-            f"a risk is about one sensitive attribute, the schema has {len(names)}. "
-            "Name it in the goal: sensitive=NAME.",
-            parameter="goal",
-        )
-    return names[0]

@@ -342,22 +342,20 @@ def personal_roles(schema: Schema) -> tuple[tuple[Attribute, ...], Attribute]:
     ParameterError
         When there is no quasi-identifier, or not exactly one sensitive attribute.
     """
-    groups, sensitive = schema.with_role(Role.QUASI_IDENTIFIER), schema.with_role(Role.SENSITIVE)
-    if len(sensitive) != 1:
-        names = ", ".join(repr(each.name) for each in sensitive) or "none"
-        raise ParameterError(
-            f"sample-perturb-scale needs exactly one sensitive attribute, the schema has {names}. Its caps bound the "
-            "reconstruction of one attribute; a second one would be reconstructed from the same rows together with it. "
-            "Combine them into one attribute, or give the others another role.",
-            parameter="schema",
-        )
+    sensitive = schema.sensitive(
+        parameter="schema",
+        advice="The caps of sample-perturb-scale bound the reconstruction of one attribute; a second one would be "
+        "reconstructed from the same rows together with it. Combine them into one attribute, or give the others "
+        "another role.",
+    )
+    groups = schema.with_role(Role.QUASI_IDENTIFIER)
     if not groups:
         raise ParameterError(
             "sample-perturb-scale needs a quasi-identifier: the groups whose reconstruction it limits are the rows "
             'equal on them. Give one attribute role = "quasi-identifier".',
             parameter="schema",
         )
-    return groups, sensitive[0]
+    return groups, sensitive
 
 
 def count_groups(table: PrivateTable, merged: MergedSchema, promise: ReconstructionPrivacy) -> PersonalGroups:
