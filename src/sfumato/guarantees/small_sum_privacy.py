@@ -168,8 +168,7 @@ def error_probabilities(
     has_below, has_above = low > 0, high < draws
     below = betainc(np.where(has_below, draws - low + 1, 1), np.where(has_below, low, 1), 1 - keep)
     above = betainc(np.where(has_above, high + 1, 1), np.where(has_above, draws - high, 1), keep)
-    wrong = np.where(has_below, below, 0.0) + np.where(has_above, above, 0.0)
-    return np.asarray(np.where(low > high, 1.0, wrong))
+    return np.asarray(np.where(has_below, below, 0.0) + np.where(has_above, above, 0.0))
 
 
 def smallest_error_probability(

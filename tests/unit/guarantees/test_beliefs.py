@@ -19,7 +19,11 @@ from sfumato.guarantees.amplification import (
 )
 from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.belief_growth import BeliefGrowth, largest_growth
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.local_differential_privacy import (
+    LocalDifferentialPrivacy,
+    epsilon_of_retention,
+    retention_of_epsilon,
+)
 from sfumato.guarantees.mask_privacy import bit_recovery, mask_privacy
 from sfumato.guarantees.warner_jeopardy import jeopardy, membership_belief
 
@@ -158,3 +162,85 @@ def test_a_total_epsilon_is_never_rounded_down():
     promise = LocalDifferentialPrivacy(epsilon_by_attribute=parts)
     assert promise.epsilon >= sum(map(Fraction, parts.values()))
     assert promise.epsilon == pytest.approx(0.9, abs=1e-15)
+
+
+def test_the_largest_gamma_of_several_attributes_is_the_gamma():
+    """One attribute is published as it is, the other bounded by 9."""
+    assert Amplification(gamma_by_attribute={"age": 2.0, "job": 9.0, "sex": 1.0}).gamma == 9.0
+
+
+@pytest.mark.parametrize(
+    ("prior", "posterior"), [(0.1, 0.3), (0.2, 0.3), (0.3, 0.9), (0.05, 0.6), (0.15, 0.7)]
+)
+def test_a_gamma_computed_exactly_keeps_its_own_bound(prior, posterior):
+    """Whichever way the floats of the bound are rounded."""
+    before, after = Fraction(str(prior)), Fraction(str(posterior))
+    gamma = float(after * (1 - before) / (before * (1 - after)))
+    promise = BeliefBound(prior=prior, posterior=posterior)
+    assert promise.is_implied_by(gamma=gamma)
+    assert promise.is_implied_by(gamma=math.nextafter(gamma, 0))
+    assert not promise.is_implied_by(gamma=gamma * (1 + 1e-9))
+
+
+def test_the_epsilon_of_a_sum_without_rounding_is_that_sum():
+    """One half twice is one; nothing is added on top."""
+    assert LocalDifferentialPrivacy(epsilon_by_attribute={"a": 0.5, "b": 0.5}).epsilon == 1.0
+
+
+def test_epsilon_and_retention_by_hand():
+    """e^epsilon - 1 = p m / (1 - p): p = 1/2 of 2 gives ln 3; ln 9 of 50 gives 8/58."""
+    assert epsilon_of_retention(0.5, 2) == pytest.approx(math.log(3), rel=1e-15)
+    assert retention_of_epsilon(math.log(9), 50) == pytest.approx(8 / 58, rel=1e-14)
+    # Near zero 1 + x loses digits that log1p and expm1 keep: p m / (1 - p) is 1e-12 here.
+    assert epsilon_of_retention(0.5e-12, 2) == pytest.approx(1e-12, rel=1e-11)
+    assert retention_of_epsilon(1e-12, 2) == pytest.approx(0.5e-12, rel=1e-11)
+
+
+def test_no_retention_has_an_epsilon_of_zero():
+    """It would publish pure noise."""
+    with pytest.raises(ParameterError, match="epsilon must be above 0, got 0"):
+        retention_of_epsilon(0, 2)
+    assert retention_of_epsilon(0.5, 2) == pytest.approx((math.exp(0.5) - 1) / (math.exp(0.5) + 1))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 1.5, -0.1])
+def test_mask_needs_a_share_strictly_inside(share):
+    """At 0 and 1 nothing is hidden."""
+    with pytest.raises(ParameterError, match="strictly between"):
+        bit_recovery(warner(0.9), share)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.1])
+def test_mask_needs_a_weight(weight):
+    """Between 0 and 1, both allowed."""
+    with pytest.raises(ParameterError, match="weight"):
+        mask_privacy(warner(0.9), 0.01, weight_of_ones=weight)
+
+
+def test_mask_weighs_ones_alone_unless_told():
+    """R1 = .07511 and R0 = .99066 of the thesis at weights 1 and 0."""
+    assert mask_privacy(warner(0.9), 0.01) == pytest.approx(100 * (1 - 0.07511), abs=1e-3)
+    assert mask_privacy(warner(0.9), 0.01, weight_of_ones=0.0) == pytest.approx(100 * (1 - 0.99066), abs=1e-3)
+
+
+def test_jeopardy_and_belief_of_the_other_group():
+    """At p = .7 and .9: the second group says no .9 of the time, the first .3: 3 to 1; from a half, 3/4."""
+    unequal = asymmetric_binary(0.7, 0.9)
+    assert jeopardy(unequal, answer=1, group=1) == pytest.approx(3)
+    assert jeopardy(unequal, answer=0, group=1) == pytest.approx(0.1 / 0.7)
+    assert membership_belief(unequal, 0.5, answer=1, group=1) == pytest.approx(0.75)
+    assert membership_belief(unequal, 0.25, answer=1, group=1) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("prior", [0.0, 1.0])
+def test_a_certain_belief_stays_certain(prior):
+    """Whatever is answered, also by an answer that only the group gives."""
+    for distortion in (warner(0.8), asymmetric_binary(0.7, 1.0)):
+        for answer in (0, 1):
+            assert membership_belief(distortion, prior, answer=answer, group=0) == prior
+
+
+def test_a_prior_below_zero_is_refused():
+    """It is a share."""
+    with pytest.raises(ParameterError, match="prior"):
+        membership_belief(warner(0.8), -0.1, answer=0, group=0)

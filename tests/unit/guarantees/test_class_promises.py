@@ -74,3 +74,78 @@ def test_a_class_without_one_value_breaks_delta_disclosure():
 def test_one_class_of_all_rows_keeps_every_relative_promise(promise):
     """It is the table, so nothing is learned from it."""
     assert promise.holds_for(np.array([[7, 0, 3]]))
+
+
+# Three classes of 4, 2 and 10 rows over four values, the last of which nobody has: 5, 6, 5 and 0 of 16.
+UNEQUAL = np.array([[2, 1, 1, 0], [0, 1, 1, 0], [3, 4, 3, 0]])
+
+
+def test_classes_of_unequal_sizes_by_hand():
+    """Shares (2, 1, 1)/4, (0, 1, 1)/2, (3, 4, 3)/10 against (5, 6, 5)/16."""
+    overall = UNEQUAL.sum(axis=0)
+    # Half of the absolute differences, in sixteenths: 3 + 2 + 1, 5 + 2 + 3; in eightieths 1 + 2 + 1.
+    assert earth_mover_distances(UNEQUAL, overall) == pytest.approx([3 / 16, 5 / 16, 2 / 80])
+    # Cumulative differences over 3 steps, in sixteenths: 3, 1, 0; -5, -3, 0; in eightieths -1, 1, 0.
+    assert earth_mover_distances(UNEQUAL, overall, "ordered") == pytest.approx([4 / 48, 8 / 48, 2 / 240])
+    assert relative_gains(UNEQUAL, overall) == pytest.approx([8 / 5 - 1, 8 / 5 - 1, 16 / 15 - 1])
+    assert log_ratios(UNEQUAL, overall) == pytest.approx([np.log(8 / 5), np.inf, np.log(16 / 15)])
+
+
+def test_each_class_is_judged_by_itself():
+    """With the overall counts given, which need not be those of the classes shown."""
+    overall = UNEQUAL.sum(axis=0)
+    assert TCloseness(attribute="d", t=0.2).classes_that_hold(UNEQUAL, overall).tolist() == [
+        True,
+        False,
+        True,
+    ]
+    ordered = TCloseness(attribute="d", t=0.1, ground="ordered")
+    assert ordered.classes_that_hold(UNEQUAL, overall).tolist() == [True, False, True]
+    assert BetaLikeness(attribute="d", beta=0.5).classes_that_hold(UNEQUAL, overall).tolist() == [
+        False,
+        False,
+        True,
+    ]
+    disclosed = DeltaDisclosure(attribute="d", bound=0.1).classes_that_hold(UNEQUAL, overall)
+    assert disclosed.tolist() == [False, False, True]
+    # Against a table of halves only the second class is like it.
+    halves = np.array([0, 5, 5, 0])
+    assert TCloseness(attribute="d", t=0.0).classes_that_hold(UNEQUAL[1:2], halves).all()
+
+
+@pytest.mark.parametrize("ninths", range(1, 9))
+def test_an_edge_counts_as_kept_however_floats_round(ninths):
+    """Classes (k, 9 - k) and (9 - k, k): k/9 against a half, a distance of |2k - 9|/18 and a gain of |2k - 9|/9."""
+    classes = np.array([[ninths, 9 - ninths], [9 - ninths, ninths]])
+    edge = abs(2 * ninths - 9) / 18
+    for ground in ("equal", "ordered"):
+        assert TCloseness(attribute="d", t=edge, ground=ground).holds_for(classes)
+        assert not TCloseness(attribute="d", t=edge - 1e-9, ground=ground).holds_for(classes)
+    assert BetaLikeness(attribute="d", beta=2 * edge).holds_for(classes)
+    assert not BetaLikeness(attribute="d", beta=2 * edge - 1e-9).holds_for(classes)
+
+
+def test_the_bound_of_delta_disclosure_is_itself_too_much():
+    """The definition says below: a share twice the table's breaks ln 2."""
+    classes = np.array([[2, 0, 2], [0, 4, 0], [2, 0, 2]])
+    assert log_ratios(classes[[0]], np.array([3, 6, 3])).tolist() == [np.inf]
+    halved = np.array([[1, 1]])
+    assert log_ratios(halved, np.array([3, 1])).tolist() == [np.log(2)]
+    assert not DeltaDisclosure(attribute="d", bound=float(np.log(2))).classes_that_hold(
+        halved, np.array([3, 1])
+    )
+    assert DeltaDisclosure(attribute="d", bound=float(np.log(2)) + 1e-9).classes_that_hold(
+        halved, np.array([3, 1])
+    )
+
+
+@pytest.mark.parametrize("ground", ["equal", "ordered"])
+def test_a_single_value_is_no_distance_away(ground):
+    """Nothing to move, nothing to divide by."""
+    assert earth_mover_distances(np.array([[3], [4]]), np.array([7]), ground).tolist() == [0, 0]
+
+
+def test_k_counts_the_person():
+    """Two rows are 2-anonymous, and any table 1-anonymous."""
+    assert KAnonymity(k=1, quasi_identifiers=("a",)).holds_for(np.array([1, 0]))
+    assert not KAnonymity(k=2, quasi_identifiers=("a",)).holds_for(np.array([1, 5]))

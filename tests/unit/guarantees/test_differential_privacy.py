@@ -105,3 +105,73 @@ def test_the_rho_of_a_budget_keeps_it_and_uses_it_up(epsilon, delta):
     """There and back, from below."""
     back = epsilon_of_rho(rho_of_epsilon(epsilon, delta), delta)
     assert epsilon * (1 - 1e-6) < back <= epsilon
+
+
+def test_promises_without_conditions_compose_to_one_without():
+    """Conditions are collected once each, in order; none is none."""
+    plain, given = DifferentialPrivacy(epsilon=0.5), DifferentialPrivacy(epsilon=0.5, given="the columns")
+    other = DifferentialPrivacy(epsilon=0.5, given="the bins")
+    assert compose([plain, plain]).given is None
+    assert compose([given, plain, other, given]).given == "the columns; the bins"
+
+
+def test_without_a_delta_rhos_give_no_epsilon():
+    """Pure promises add their epsilons although each knows its rho."""
+    pure = DifferentialPrivacy(epsilon=0.5, rho=0.125)
+    total = compose([pure, pure])
+    assert (total.epsilon, total.delta, total.rho) == (1.0, 0.0, None)
+
+
+def test_one_promise_without_a_rho_leaves_the_sum_of_epsilons():
+    """Its share in the sum of rhos is not known."""
+    gaussian = DifferentialPrivacy(epsilon=0.5, delta=1e-6, rho=0.01)
+    total = compose([gaussian, DifferentialPrivacy(epsilon=0.25, delta=1e-6)])
+    assert (total.epsilon, total.rho) == (0.75, None)
+    assert total.delta == pytest.approx(2e-6, rel=1e-12)
+
+
+def test_the_smaller_epsilon_of_the_two_ways_is_promised():
+    """Rhos that are worth more than the epsilons stated do not raise the sum."""
+    careful = DifferentialPrivacy(epsilon=0.5, delta=1e-6, rho=5.0, relation="add-remove")
+    total = compose([careful, careful])
+    assert (total.epsilon, total.rho, total.relation) == (1.0, 10.0, "add-remove")
+
+
+@pytest.mark.parametrize(("rho", "delta"), [(1e-4, 1e-9), (0.1, 1e-6), (2.0, 1e-5), (20.0, 1e-3)])
+def test_epsilon_is_the_smallest_whose_delta_is_small_enough(rho, delta):
+    """At it the delta is met, just below it is not."""
+    epsilon = epsilon_of_rho(rho, delta)
+    assert delta_of_rho(rho, epsilon) <= delta
+    assert delta_of_rho(rho, epsilon * (1 - 1e-9)) > delta
+
+
+@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 0.0), (5.0, 0.1), (1000.0, 1.0), (1e-6, 0.5)])
+def test_delta_is_a_probability(rho, epsilon):
+    """Where rho is large against epsilon nothing is promised, and at most 1 is said."""
+    delta = delta_of_rho(rho, epsilon)
+    assert 0 <= delta <= 1
+    grid = (1 + 10 ** (step / 500) for step in range(-2500, 4500))
+    smallest = min(
+        min((a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a), 0) for a in grid
+    )
+    assert delta == pytest.approx(math.exp(smallest), rel=1e-3, abs=1e-300)
+
+
+def test_a_single_promise_composes_to_itself():
+    """Whatever its relation."""
+    alone = DifferentialPrivacy(epsilon=0.5, relation="add-remove", given="the bins")
+    assert compose([alone]) == alone
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 0.1), (5.0, 1e-3), (80.0, 1e-9)])
+def test_the_rho_of_a_budget_is_the_largest(epsilon, delta):
+    """A thousandth more breaks it, also where rho is above epsilon."""
+    rho = rho_of_epsilon(epsilon, delta)
+    assert delta_of_rho(rho, epsilon) <= delta < delta_of_rho(rho * 1.001, epsilon)
+
+
+def test_a_generous_delta_allows_a_rho_above_epsilon():
+    """The search does not end at its first guess: epsilon 0.3 at a delta of 0.9."""
+    rho = rho_of_epsilon(0.3, 0.9)
+    assert rho > 0.6
+    assert delta_of_rho(rho, 0.3) <= 0.9 < delta_of_rho(rho * 1.001, 0.3)

@@ -67,3 +67,31 @@ def test_every_variant_describes_itself(variant):
     assert "disease" in promise.sentence
     assert "disease" in promise.plain_words
     assert ("does not bound" in promise.sentence) == (variant != "fraction")
+
+
+def test_groups_of_unequal_sizes_have_their_own_diversity():
+    """Four rows all alike, three values twice each, and a half with two quarters: ln of 1, 3 and 2 sqrt 2."""
+    groups = np.array([[4, 0, 0], [2, 2, 2], [4, 2, 2], [0, 3, 3]])
+    assert diversity(groups, "entropy") == pytest.approx([1, 3, 2 * np.sqrt(2), 2])
+    assert diversity(groups).tolist() == [1, 3, 2, 2]
+    assert diversity(groups, "distinct").tolist() == [1, 3, 3, 2]
+
+
+def test_recursive_diversity_is_strict():
+    """Counts 3, 2, 1: not below 2 + 1 at c = 1; below 1.5 times that, and not below 3 times 1."""
+    group = np.array([[1, 3, 2]])
+    assert diversity(group, "recursive").tolist() == [1]
+    assert diversity(group, "recursive", c=1.5).tolist() == [2]
+    assert diversity(group, "recursive", c=3).tolist() == [2]
+    assert diversity(group, "recursive", c=3.1).tolist() == [3]
+    assert achieved(np.array([[1, 3, 2], [1, 1, 1]]), "recursive", c=3.1) == 3
+    assert achieved(np.array([[1, 3, 2], [1, 1, 1]]), "recursive") == 1
+
+
+@pytest.mark.parametrize("size", [3, 5, 6, 7, 10, 49])
+def test_a_group_of_equal_shares_keeps_l_however_floats_round(size):
+    """By every definition but the recursive one, and no more than that."""
+    group = np.ones((1, size), int)
+    for variant in ("fraction", "distinct", "entropy"):
+        assert LDiversity(attribute="a", l_value=size, variant=variant).holds_for(group)
+        assert not LDiversity(attribute="a", l_value=size + 1e-6, variant=variant).holds_for(group)

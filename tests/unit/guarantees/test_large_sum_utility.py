@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.errors import ParameterError
 from sfumato.guarantees.large_sum_utility import (
     LargeSumUtility,
     chebyshev_bound,
@@ -86,4 +87,42 @@ def test_the_promise_states_its_threshold():
     """The sentence carries the exact threshold."""
     promise = LargeSumUtility(gamma_by_attribute={"job": 10}, relative_error=0.3, error_probability=0.05)
     assert "job 41" in promise.sentence
+    assert "41 people" in promise.plain_words
+
+
+def test_an_error_as_probable_as_allowed_is_no_violation():
+    """Gamma 2: one row comes out as 0 or 2 with probability 1/2, two rows as 0 or 4 with 1/8."""
+    assert error_probabilities([1, 2], 2, 0.9, boundary="wrong") == pytest.approx([1 / 2, 1 / 8])
+    assert exact_threshold(2, 0.9, 0.5) == 1
+    assert exact_threshold(2, 0.9, 0.49) == 2
+
+
+def test_no_count_may_violate():
+    """Then the promise begins with one row."""
+    assert exact_threshold(2, 0.9, 0.99) == 1
+
+
+def test_a_relative_error_above_one_is_bounded_too():
+    """Chernoff's bound does not hold there, Chebyshev's does: gamma 5, a published count above 2.5 times the true one."""
+    threshold = exact_threshold(5, 1.5, 0.01)
+    beyond = error_probabilities(range(threshold, threshold + 500), 5, 1.5, boundary="wrong")
+    assert (beyond <= 0.01).all()
+    assert error_probabilities([threshold - 1], 5, 1.5, boundary="wrong")[0] > 0.01
+
+
+def test_thresholds_need_a_group():
+    """A group of one hides nothing, whichever formula is asked."""
+    for call in (chebyshev_bound, misprinted_theorem_3_bound):
+        with pytest.raises(ParameterError, match="gamma"):
+            call(10, 1, 0.3)
+    with pytest.raises(ParameterError, match="gamma"):
+        misprinted_lemma_1_threshold(1, 0.3, 0.05)
+
+
+def test_each_attribute_has_its_own_threshold():
+    """The words name the larger one."""
+    promise = LargeSumUtility(
+        gamma_by_attribute={"job": 10, "sex": 5}, relative_error=0.3, error_probability=0.05
+    )
+    assert (promise.smallest_large_count("job"), promise.smallest_large_count("sex")) == (41, 34)
     assert "41 people" in promise.plain_words

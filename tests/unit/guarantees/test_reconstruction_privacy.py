@@ -12,6 +12,7 @@ from sfumato.chance.distortion import UniformDistortion
 from sfumato.errors import ParameterError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy, require_achievable
 from sfumato.guarantees.reconstruction_privacy.tails import (
+    Tails,
     chernoff_cap,
     exact_caps,
     exact_tails,
@@ -255,3 +256,109 @@ def test_the_tail_relative_to_the_whole_group_may_fall_a_little_below_the_promis
     all_sixteen = binom.cdf(5, 16, own)
     # 16 * 0.975 = 15.6: sixteen rows with probability 0.6.
     assert 0.4 * with_fifteen + 0.6 * all_sixteen == pytest.approx(0.239, abs=5e-4)
+
+
+def test_a_group_as_large_as_its_cap_keeps_the_promise():
+    """Exact caps are whole numbers: 3 rows of one value at retention .2 of 10 pass, 4 do not."""
+    exact = promise(retention=0.2, bound="exact")
+    assert exact.uniform_cap == 3
+    assert exact.are_violated(np.array([3, 4]), np.array([0, 1])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("rows", "frequency", "count"), [(10, 0.25, 2), (10, 0.01, 1), (10, 1.0, 10), (3, 1.2, 3)]
+)
+def test_true_tails_are_those_of_a_whole_number_of_rows(rows, frequency, count):
+    """Rounded, at least one and at most all."""
+    lower, upper = enumerate_tails(rows, count, 0.4, 3, 0.25)
+    tails = promise(retention=0.4, size=3, relative_error=0.25, error_probability=0.1).true_tails(
+        rows, frequency
+    )
+    assert tails == pytest.approx((lower, upper), abs=1e-12)
+
+
+def test_what_is_beyond_both_tails_is_within():
+    """And never below zero."""
+    assert Tails(0.25, 0.5).within == 0.25
+    assert Tails(0.75, 0.25 + 1e-12).within == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "count", "retention"), [(3000, 3000, 0.5), (3000, 1, 0.9), (5000, 2500, 0.05)]
+)
+def test_large_groups_lose_nothing_of_note(rows, count, retention):
+    """Against the whole distribution, by fast convolution of all outcomes."""
+    from scipy.stats import binom
+
+    elsewhere = (1 - retention) / 4
+    own = binom.pmf(np.arange(count + 1), count, retention + elsewhere)
+    other = binom.pmf(np.arange(rows - count + 1), rows - count, elsewhere)
+    published = np.arange(rows + 1)
+    ways = np.convolve(own, other)
+    estimate = (published / rows - elsewhere) / retention / (count / rows)
+    tails = exact_tails(rows, count, retention=retention, size=4, relative_error=0.02)
+    assert tails.lower == pytest.approx(ways[estimate < 1 - 0.02 - 1e-9].sum(), rel=1e-9, abs=1e-25)
+    assert tails.upper == pytest.approx(ways[estimate > 1 + 0.02 + 1e-9].sum(), rel=1e-9, abs=1e-25)
+
+
+def test_an_edge_is_not_beyond_itself():
+    """Four rows of one value, retention .5 of 2, error 1/3: 2 published are exactly 1/3 too low, 4 exactly 1/3 too high."""
+    tails = exact_tails(4, 4, retention=0.5, size=2, relative_error=0.5)
+    # Mean 3: too low is below 1 + 2 * 0.5 = 2, which 2 is not; too high is above 1 + 2 * 1.5 = 4.
+    assert tails.lower == pytest.approx(0.25**4 + 4 * 0.75 * 0.25**3)
+    assert tails.upper == 0
+    by_size = next(itertools.islice(lower_tails_by_size(retention=0.5, size=2, relative_error=0.5), 3, None))
+    assert by_size[4] == pytest.approx(tails.lower)
+
+
+def test_caps_of_groups_agree_with_single_tails():
+    """Every sample size up to the cap keeps the tail for both roundings of every value, and the next does not."""
+    counts, starts = np.array([90, 10, 50, 30, 20, 1, 1, 7]), np.array([0, 2, 5, 7])
+    options = {"retention": 0.2, "size": 10, "relative_error": 0.3}
+    caps = exact_caps(counts, starts, **options, error_probability=0.3)
+
+    def smallest(rows, group):
+        roundings = {
+            rounding(rows * each / sum(group)) for each in group for rounding in (math.floor, math.ceil)
+        }
+        return min(exact_tails(rows, count, **options).lower for count in roundings if count)
+
+    groups = [[90, 10], [50, 30, 20], [1, 1], [7]]
+    for cap, group in zip(caps, groups, strict=True):
+        assert all(smallest(rows, group) >= 0.3 for rows in range(1, cap + 1))
+        assert smallest(cap + 1, group) < 0.3
+    found = promise(retention=0.2, bound="exact").group_caps(counts, starts)
+    assert found.tolist() == caps.tolist()
+
+
+def test_the_caps_of_groups_by_chernoff_use_the_largest_frequency():
+    """Two groups, 1/2 and 1: eq. 4.9 by hand, -2 (f/2 + .05) ln .3 / (.15 f)^2."""
+    caps = promise().group_caps(np.array([1, 2, 1, 5]), np.array([0, 3]))
+    expected = [-2 * (f / 2 + 0.05) * math.log(0.3) / (0.15 * f) ** 2 for f in (0.5, 1.0)]
+    assert caps == pytest.approx(expected)
+
+
+def test_the_cap_of_exactly_one_row_is_enough():
+    """A tail of one row with the value is 1 - q1; at an error probability of just that, one row may be used."""
+    edge = {"retention": 0.5, "size": 2, "relative_error": 0.3, "bound": "exact"}
+    require_achievable(**edge, error_probability=0.25)
+    with pytest.raises(ParameterError, match="below one row"):
+        require_achievable(**edge, error_probability=0.2501)
+
+
+def test_the_end_of_the_range_of_corollary_6_is_in_it():
+    """1 + .5/(2 * .5 * f): 1.5 at frequency 1, 2 at 1/2."""
+    assert largest_relative_error(0.5, 2) == 1.5
+    assert largest_relative_error(0.5, 2, frequency=0.5) == 2.0
+    require_achievable(retention=0.5, size=2, relative_error=1.5, error_probability=0.01, bound="chernoff")
+    with pytest.raises(ParameterError, match="relative_error"):
+        require_achievable(
+            retention=0.5, size=2, relative_error=1.51, error_probability=0.01, bound="chernoff"
+        )
+
+
+def test_the_search_for_an_exact_cap_stops_at_500_rows():
+    """At a retention of .01 far larger groups would keep a tail of .01."""
+    options = {"retention": 0.01, "size": 2, "relative_error": 0.3, "error_probability": 0.01}
+    assert exact_uniform_cap(**options) == 500
+    assert exact_caps(np.array([1]), np.array([0]), **options).tolist() == [500]

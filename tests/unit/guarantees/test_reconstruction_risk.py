@@ -196,3 +196,31 @@ def test_strongest_uniform_matrix_recovers_as_often_as_a_guess():
     assert np.allclose(recovery_probabilities(np.array([3.0, 7.0]), [TwoValued(0.5, 0.5)]), [0.3, 0.7])
     with pytest.raises(ParameterError):
         uniform_with_diagonal(0.5, 2)
+
+
+def test_nobody_in_a_group_is_at_no_conditional_risk():
+    """An empty group and an empty cell; others by hand: 1/4 and 3/4."""
+    counts = np.array([[0, 0], [1, 3], [0, 2]])
+    assert conditional_distribution_risks(counts).tolist() == [[0, 0], [0.25, 0.75], [0, 1]]
+    assert posterior_risks(counts, None).tolist() == [[0, 0], [1, 1], [0, 1]]
+
+
+def test_posterior_risk_of_every_cell_by_hand():
+    """Men 1 and 3 of four, matrix (.7, .3), (.4, .6): published first .7 and 1.2, second .3 and 1.8."""
+    matrix = np.array([[0.7, 0.3], [0.4, 0.6]])
+    found = posterior_risks(np.array([[1, 3], [0, 0]]), matrix)
+    assert np.allclose(found, [[0.7 / 1.9, 1.8 / 2.1], [0, 0]], rtol=1e-12)
+
+
+def test_a_published_value_that_cannot_come_tells_nothing():
+    """One, one and two people; published first .5, .2, .8 of 1.5, second .5, .8, 1.2 of 2.5, third never."""
+    matrix = np.array([[0.5, 0.5, 0.0], [0.2, 0.8, 0.0], [0.4, 0.6, 0.0]])
+    found = posterior_risks(np.array([[1, 1, 2]]), matrix)
+    assert np.allclose(found, [[0.5 / 1.5, 0.8 / 2.5, 0.8 / 1.5]], rtol=1e-12)
+
+
+def test_an_unperturbed_sensitive_attribute_leaves_the_linking_alone():
+    """A certain redraw is the identity: shares times the chance to find the person's own combination."""
+    sex = np.array([[0.7, 0.3], [0.2, 0.8]])
+    found = reconstruction_risks(TABLE, [sex, None])
+    assert np.allclose(found, brute_force(TABLE, [sex, np.eye(3)]), rtol=1e-12)

@@ -146,3 +146,51 @@ def test_the_promise_states_its_numbers():
     promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=3)
     assert "0.6126" in promise.sentence
     assert "61 %" in promise.plain_words
+
+
+@pytest.mark.parametrize("relative_error", [0.05, 0.9, 1.0, 1.5, 4.0])
+@pytest.mark.parametrize("boundary", ["accurate", "wrong"])
+def test_windows_that_reach_an_end_agree_with_exact_fractions(relative_error, boundary):
+    """From an error of 1 on nothing is too low; where every draw is within, nothing is wrong."""
+    for gamma, count in ((2, 1), (2, 3), (5, 1), (5, 4)):
+        draws, keep, error = gamma * count, Fraction(1, gamma), Fraction(str(relative_error))
+        wrong = sum(
+            math.comb(draws, x) * keep**x * (1 - keep) ** (draws - x)
+            for x in range(draws + 1)
+            if abs(x - count) > error * count or (boundary == "wrong" and abs(x - count) == error * count)
+        )
+        found = error_probabilities([count], gamma, relative_error, boundary=boundary)[0]
+        assert found == pytest.approx(float(wrong), abs=1e-12)
+
+
+def test_the_mean_of_releases_agrees_with_exact_fractions():
+    """Two releases of one row at gamma 3: the sum is Binomial(6, 1/3), right only at 2."""
+    right = math.comb(6, 2) * Fraction(1, 3) ** 2 * Fraction(2, 3) ** 4
+    assert error_probabilities([1], 3, 0.3, releases=2)[0] == pytest.approx(float(1 - right), rel=1e-12)
+    with pytest.raises(ParameterError):
+        error_probabilities([1], 3, 0.3, releases=0)
+
+
+def test_tiny_probabilities_keep_their_digits():
+    """The chance that 2 rows of gamma 2 all vanish or all show, 2/16; of 60 rows, 2 in 2^120."""
+    assert error_probabilities([2], 2, 0.99)[0] == pytest.approx(2 / 2**4, rel=1e-12)
+    assert error_probabilities([60], 2, 0.9999)[0] == pytest.approx(2 / 2.0**120, rel=1e-9)
+
+
+def test_a_promise_about_one_row_is_about_the_first_tooth():
+    """Counts from 1 to 1, and each attribute by its own gamma."""
+    promise = SmallSumPrivacy(
+        gamma_by_attribute={"job": 10, "sex": 2}, relative_error=0.3, largest_small_count=1
+    )
+    assert promise.error_probability("sex") == pytest.approx(0.5)
+    assert promise.error_probability("job") == pytest.approx(0.6126, abs=HALF_OF_THE_LAST_DIGIT)
+    assert smallest_error_probability(10, 10, 0.3, boundary="wrong") == pytest.approx(
+        min(error_probabilities(range(1, 11), 10, 0.3, boundary="wrong"))
+    )
+
+
+def test_a_group_of_one_hides_nothing_from_an_attacker_who_knows_it():
+    """Gamma 2 is the least."""
+    with pytest.raises(ParameterError, match="gamma"):
+        homogeneous_error_probability(3, 1, 0.3)
+    assert homogeneous_error_probability(1, 2, 0.3) == 0.5
