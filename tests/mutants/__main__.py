@@ -21,6 +21,8 @@ from mutants.rooms import ROOMS, ROOT, files_of, own_tests
 from mutants.scores import Score, report, shown
 from mutants.trial import SECONDS_AT_LEAST, TIMES_THE_BASELINE, Outcome, Trial, run, warm_up
 
+PROGRESS_EVERY = 25
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw, run and score; 0 when the score is enough, 1 when it is not, 2 when the tests fail without mutants."""
@@ -107,6 +109,8 @@ def _outcomes(some: Sequence[Mutation], limits: dict[str, Trial], jobs: int) -> 
     found = {}
     for number, outcome, _ in run(trials, jobs):
         found[number] = outcome
+        if not len(found) % PROGRESS_EVERY:
+            print(f"{len(found)} of {len(some)}", file=sys.stderr, flush=True)
         if outcome is Outcome.SURVIVED:
             print(f"survivor {len(found)}/{len(some)}: {shown(some[number])}", file=sys.stderr, flush=True)
     return [found[number] for number in range(len(some))]

@@ -175,3 +175,38 @@ def test_a_trial_needs_folds_and_draws(folds, draws):
             draws=draws,
             noise=NoiseSource.seeded(1),
         )
+
+
+def test_negative_counts_and_pseudo_counts_by_hand():
+    """Totals (3, 4) and (5, 4), mean (4, 4), plus 1 each; the negative count is none."""
+    tables = [[[-1, 3], [2, 2]], [[4, 1], [1, 3]]]
+    model = CountNaiveBayes.from_counts(tables, ["a", "b"])
+    # (1/5)(5/7) against (3/6)(2/6), the priors being equal.
+    weights = np.array([1 / 5 * 5 / 7, 3 / 6 * 2 / 6])
+    assert model.predict_proba([[0, 0]])[0] == pytest.approx(weights / weights.sum())
+    unequal = CountNaiveBayes.from_counts([[[2, 0], [1, 6]]], ["a", "b"])
+    # Priors 3/11 and 8/11; (3/4) and (2/9).
+    weights = np.array([3 / 11 * 3 / 4, 8 / 11 * 2 / 9])
+    assert unequal.predict_proba([[0]])[0] == pytest.approx(weights / weights.sum())
+    assert np.exp(unequal.log_prior_) == pytest.approx([3 / 11, 8 / 11])
+
+
+def test_a_class_without_counts_in_one_table_is_impossible():
+    """It has no distribution over that feature, whatever the other table says."""
+    tables = [[[0, 0], [1, 1]], [[8, 0], [1, 1]]]
+    model = CountNaiveBayes.from_counts(tables, ["a", "b"], pseudo_count=0)
+    assert model.predict_proba([[0, 0], [1, 1]]).tolist() == [[0, 1], [0, 1]]
+
+
+def test_where_nothing_is_known_the_first_class_is_certain():
+    """No prior, no likelihood: one class gets all, and nothing warns."""
+    for tables in ([[[-3, -1], [-2, -2]]], [[[0, 0], [0, 0], [0, 0]]]):
+        model = CountNaiveBayes.from_counts(tables, range(len(tables[0])), pseudo_count=0)
+        assert model.predict_proba([[0]])[0].tolist() == [1] + [0] * (len(tables[0]) - 1)
+
+
+def test_an_impossible_row_by_the_prior_never_gets_a_class_that_has_none():
+    """Three classes, the first without any count."""
+    tables = [[[0, 0], [0, 2], [4, 0]], [[0, 0], [2, 0], [0, 4]]]
+    model = CountNaiveBayes.from_counts(tables, ["none", "small", "large"], pseudo_count=0)
+    assert model.predict_proba([[0, 0]])[0] == pytest.approx([0, 1 / 3, 2 / 3])

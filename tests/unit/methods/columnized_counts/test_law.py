@@ -313,3 +313,18 @@ def test_a_law_has_one_kind_of_columns():
     """Neither both nor none."""
     with pytest.raises(ParameterError, match="one of them"):
         NoisyRows(matrix=MATRIX)
+
+
+def test_the_variance_of_a_weighted_estimate_by_hand():
+    """Seven copies at k = 5: w = e^2 delta, noise 2r/(1-r)^2 with r = 1/e.
+
+    A count of c stands for c/w; its variance is that of being published at all, c^2 (1-w)/w^2, and of the noise.
+    """
+    w, r = math.e**2 * 1e-5, 1 / math.e
+    noise = 2 * r / (1 - r) ** 2
+    found = LAW.estimate_by("weighted", ROWS, Tabulation(by=("sex", "job")))
+    assert found.values[4] == pytest.approx(7 / w)
+    assert found.variances[4] == pytest.approx((7**2 * (1 - w) + noise) / w**2)
+    # 100 and 40 copies are published surely.
+    assert found.variances[:2] == pytest.approx([noise, noise])
+    assert found.bounds[0].tolist() == [5, 5, 0, 0, 5, 0]

@@ -246,3 +246,30 @@ def test_a_tiny_epsilon_needs_a_curve_no_longer_than_a_double_can_see():
     assert _release_curve(1e-3, 1e-5, 10, 0.5)[0].size < 70_000
     _, left_out = matrix.release_probabilities_of([100_000, 101_000])
     assert left_out[1] / left_out[0] == pytest.approx(np.exp(-1))
+
+
+@pytest.mark.parametrize(
+    ("delta", "exponent", "refused", "allowed"),
+    [
+        # (ln(1/delta) / (1 - exponent) + ln 2^64) / epsilon is two million counts at 67.387 / 2e6.
+        (1e-5, 0.5, 3.369e-5, 3.370e-5),
+        # 90.413 / 2e6 with a quarter left for growing, 59.712 / 2e6 with three quarters.
+        (1e-5, 0.75, 4.520e-5, 4.521e-5),
+        (1e-5, 0.25, 2.985e-5, 2.986e-5),
+        # Fewer than two words are added at first: 1.8447 (exp(epsilon / 2) - 1) = 2 at epsilon 1.46877.
+        (1e-19, 0.5, 1.4687, 1.4688),
+        (1e-19, 0.25, 0.9791, 0.9792),
+    ],
+)
+def test_an_epsilon_too_small_for_any_row_is_refused(delta, exponent, refused, allowed):
+    """By the length of the curve, or because a word out of 2**64 is too coarse."""
+    with pytest.raises(ParameterError, match="so small that no row could survive"):
+        NoisyCountMatrix(k=10, epsilon=refused, delta=delta, exponent=exponent)
+    NoisyCountMatrix(k=10, epsilon=allowed, delta=delta, exponent=exponent)
+
+
+def test_a_delta_of_one_minus_exp_minus_epsilon_is_refused():
+    """At ln 2 a row of k copies would be published half of the time and more copies no oftener."""
+    with pytest.raises(ParameterError, match="delta must be below"):
+        NoisyCountMatrix(k=2, epsilon=math.log(2), delta=0.5)
+    NoisyCountMatrix(k=2, epsilon=math.log(2), delta=0.4999)

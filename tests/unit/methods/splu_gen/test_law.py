@@ -307,3 +307,25 @@ def test_every_answer_is_small_grey_or_large(published, estimate, error, kind):
 
     notes = LAW.notes(published, selection(job=(0,)), Estimates(np.array([estimate]), np.array([error**2])))
     assert notes[0].startswith(kind)
+
+
+def test_the_shares_behind_a_contrast_are_those_of_all_rows_on_average():
+    """One value is in every group of two: the others keep their differences and get the overall mean.
+
+    2,000 of 4,000 rows have value 0, of which 400 satisfy the predicate; of the others 600, 150 and 50.
+    """
+    counts = np.array([2_000.0, 1_000.0, 600.0, 400.0])
+    model = DecoyModel(counts, 2)
+    true = np.array([400.0, 600.0, 150.0, 50.0])
+    shares = model.identified_shares(true @ model.distortion)
+    overall, others = 1_200 / 4_000, 800 / 2_000
+    assert shares == pytest.approx([overall, *(np.array([0.6, 0.25, 0.125]) + overall - others)])
+
+
+def test_shares_behind_a_contrast_are_the_estimates_where_no_value_is_in_every_group():
+    """And never outside [0, 1]."""
+    model = DecoyModel(np.array([300.0, 300.0, 200.0, 150.0, 150.0, 100.0]), 3)
+    true = np.array([200.0, 60.0, 40.0, 8.0, 5.0, 2.0])
+    assert model.identified_shares(true @ model.distortion) == pytest.approx(true / model.counts)
+    beyond = np.array([500.0, -3.0, 40.0, 8.0, 5.0, 2.0])
+    assert model.identified_shares(beyond @ model.distortion)[:3] == pytest.approx([1, 0, 0.2])
