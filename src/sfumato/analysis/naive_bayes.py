@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.release import Release
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -205,9 +206,7 @@ def count_classes(
     [[[1.0, 1.0], [0.0, 1.0]]]
     """
     return [
-        np.bincount(class_codes * size + codes[:, place], minlength=number_of_classes * size)
-        .reshape(number_of_classes, size)
-        .astype(np.float64)
+        MixedRadix([number_of_classes, size]).tabulate([class_codes, codes[:, place]]).astype(np.float64)
         for place, size in enumerate(sizes)
     ]
 

@@ -22,6 +22,7 @@ from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.result_tables import Cell, ResultTable
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -155,8 +156,8 @@ class _Concepts:
     def is_accurate(self, drawn: npt.NDArray[Any], model: DecoyModel, relative_error: float) -> Booleans:
         """Whether the answer about each concept is within the relative error."""
         number = len(model.counts)
-        cells = np.bincount(self.group * number + drawn, minlength=(self.group.max() + 1) * number)
-        shown = cells.reshape(-1, number)[self.groups].astype(np.float64)
+        cells = MixedRadix([int(self.group.max()) + 1, number]).tabulate([self.group, drawn])
+        shown = cells[self.groups].astype(np.float64)
         answers = self._answers(shown, model)
         # Exact at the edges: |answer - count| <= error count, with the error as the fraction it was written as.
         share = exact(relative_error)
@@ -185,11 +186,11 @@ def _concepts(
     size = knowledge.schema[name].size
     for number in range(most + 1):
         for chosen in itertools.combinations(public, number):
-            key = np.zeros(len(values), dtype=np.int64)
-            for each in chosen:
-                key = key * knowledge.schema[each].size + public[each]
-            _, group = np.unique(key, return_inverse=True)
-            cells = np.bincount(group * size + values, minlength=(group.max() + 1) * size).reshape(-1, size)
+            # A first digit that says nothing: of no public attribute there is one group, of everybody.
+            radix = MixedRadix([1, *(knowledge.schema[each].size for each in chosen)])
+            keys = radix.encode([np.zeros(len(values)), *(public[each] for each in chosen)])
+            found, group = np.unique(keys, return_inverse=True)
+            cells = MixedRadix([len(found), size]).tabulate([group, values])
             groups, codes = np.nonzero((cells >= 1) & (cells <= law.largest_small_count))
             if len(groups):
                 sizes = cells.sum(axis=1)[groups]

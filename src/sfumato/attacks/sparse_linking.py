@@ -17,6 +17,7 @@ from sfumato.methods.columnized_counts.law.columns import LongColumns
 from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
 
@@ -70,11 +71,10 @@ def match_records(
     """
     from scipy.sparse import csr_array
 
-    values = known.number_of_values
-    size = known.number_of_items * values
+    pairs = MixedRadix([known.number_of_items, known.number_of_values])
     content = records.units
-    held = content.items.astype(np.int64) * values + content.values
-    shape = (content.number_of_units, size)
+    held = pairs.encode([content.items, content.values])
+    shape = (content.number_of_units, pairs.combinations)
     matrix = csr_array((np.ones(held.size, np.float32), held, content.starts), shape=shape)
     support = np.bincount(
         content.items,
@@ -82,7 +82,7 @@ def match_records(
         minlength=known.number_of_items,
     )
     weights = 1 / np.log1p(np.maximum(support, 1))
-    wanted = _wanted(known, weights, value_tolerance, size)
+    wanted = _wanted(known, weights, value_tolerance, pairs)
     parts = [
         _lead(np.asarray((wanted[first : first + TARGETS_PER_BLOCK] @ matrix.T).toarray(), np.float64))
         for first in range(0, known.number_of_units, TARGETS_PER_BLOCK)
@@ -92,20 +92,20 @@ def match_records(
     return SparseMatches(best, gap, gap >= lead, 1 / records.crowd[best])
 
 
-def _wanted(known: SparseUnits, weights: npt.NDArray[Any], tolerance: int, size: int) -> Any:
+def _wanted(known: SparseUnits, weights: npt.NDArray[Any], tolerance: int, pairs: MixedRadix) -> Any:
     """Targets by item and value: the weight of each pair that would count as a match."""
     from scipy.sparse import csr_array
 
-    target, items = known.units(), known.items.astype(np.int64)
+    target, items = known.units(), known.items
     rows, places, data = [], [], []
     for step in range(-tolerance, tolerance + 1):
         value = known.values.astype(np.int64) + step
         inside = (value >= 0) & (value < known.number_of_values)
         rows.append(target[inside])
-        places.append((items * known.number_of_values + value)[inside])
+        places.append(pairs.encode([items, value])[inside])
         data.append(weights[items][inside])
     entries = (np.concatenate(data).astype(np.float32), (np.concatenate(rows), np.concatenate(places)))
-    return csr_array(entries, shape=(known.number_of_units, size))
+    return csr_array(entries, shape=(known.number_of_units, pairs.combinations))
 
 
 def _lead(scores: Floats) -> tuple[Integers, Floats]:

@@ -5,7 +5,9 @@ Only what occurs is held: the product of the quasi-identifiers may be far larger
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+import operator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,10 +18,8 @@ import numpy.typing as npt
 from sfumato.errors import SourceError
 from sfumato.values.arrays import Integers
 from sfumato.values.counts import OccupiedCounts
+from sfumato.values.mixed_radix import LARGEST_KEY, MixedRadix
 from sfumato.values.schema import Attribute
-
-LARGEST_KEY = 2**62
-"""Keys stay below this, so that the next multiplication cannot leave 64 bits unseen."""
 
 LARGEST_DIRECT = 2**24
 """Keys below this are looked up in a table of all of them, 64 MB at most, and others by search."""
@@ -29,10 +29,13 @@ Codes = Mapping[str, npt.NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """Some attributes joined to one key by mixed radix, then replaced by the key's place among those known."""
+    """Some attributes joined to one key, then replaced by the key's place among those known.
 
+    The first digit is the place that the stage before found: of the first stage, always 0.
+    """
+
+    radix: MixedRadix
     names: tuple[str, ...]
-    sizes: tuple[int, ...]
     known: Integers
 
     @cached_property
@@ -122,21 +125,16 @@ class PersonalGroups:
         for attribute in (*attributes, sensitive):
             old = occupied.codes_of(attribute.name)
             columns[attribute.name] = new_codes[attribute.name][old] if attribute.name in new_codes else old
-        stages = []
-        names: list[str] = []
-        sizes: list[int] = []
-        keys, bound = np.zeros(occupied.counts.size, dtype=np.int64), 1
-        for attribute in (*attributes, sensitive):
-            if bound * attribute.size >= LARGEST_KEY:
-                known, keys = np.unique(keys, return_inverse=True)
-                stages.append(_Stage(tuple(names), tuple(sizes), known))
-                names, sizes, bound = [], [], known.size
-            keys = keys * attribute.size + columns[attribute.name]
-            names.append(attribute.name)
-            sizes.append(attribute.size)
-            bound *= attribute.size
-        known, place = np.unique(keys, return_inverse=True)
-        stages.append(_Stage(tuple(names), tuple(sizes), known))
+        stages: list[_Stage] = []
+        place, waiting = np.zeros(occupied.counts.size, dtype=np.int64), [*attributes, sensitive]
+        while waiting:
+            before = stages[-1].known.size if stages else 1
+            taken = waiting[: _fitting([before, *(each.size for each in waiting)])]
+            radix = MixedRadix([before, *(each.size for each in taken)])
+            keys = radix.encode([place, *(columns[each.name] for each in taken)])
+            known, place = np.unique(keys, return_inverse=True)
+            stages.append(_Stage(radix, tuple(each.name for each in taken), known))
+            waiting = waiting[len(taken) :]
         counts = np.zeros(known.size, dtype=np.int64)
         np.add.at(counts, place, occupied.counts)
         # The sensitive attribute is the last digit of the key, and what stands before it is the group.
@@ -166,15 +164,19 @@ class PersonalGroups:
         order = np.zeros(1, dtype=np.int64)
         found = np.zeros(1, dtype=np.int64)
         for number, stage in enumerate(self.stages):
-            keys = np.zeros(next(iter(codes.values())).size, dtype=np.int64)
+            before = np.zeros(next(iter(codes.values())).size, dtype=np.int64)
             if number > 0:
-                keys[order] = found
-            for name, size in zip(stage.names, stage.sizes, strict=True):
-                keys *= size
-                keys += codes[name]
+                before[order] = found
+            keys = stage.radix.encode([before, *(codes[name] for name in stage.names)])
             order, ascending = _sort_keys(keys)
             found = stage.find(ascending)
         return order, found
+
+
+def _fitting(sizes: Sequence[int]) -> int:
+    """How many attributes after the first size still fit into one key; at least one."""
+    products: Iterator[int] = itertools.accumulate(sizes, operator.mul)
+    return max(sum(each < LARGEST_KEY for each in products) - 1, 1)
 
 
 def _sort_keys(keys: Integers) -> tuple[Integers, Integers]:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.values.arrays import Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,7 @@ class BucketedPeople:
         """
         generator = np.random.default_rng(seed)
         combinations, of_row = _combine(columns, attribute_sizes)
+        whole = MixedRadix([len(combinations), number_of_values])
         shuffled = generator.permutation(len(buckets))
         by_bucket = shuffled[np.argsort(buckets[shuffled], kind="stable")]
         sizes = np.bincount(buckets, minlength=len(places) + 1)[1:]
@@ -112,7 +114,7 @@ class BucketedPeople:
             # Stable by presence: the values come first, in the order they have; then they are shuffled.
             present = np.argsort(found < 0, axis=1, kind="stable")[:, :size]
             values = generator.permuted(np.take_along_axis(found, present, axis=1), axis=1).T.astype(np.int64)
-            cells = of_row[rows][:, np.newaxis] * number_of_values + values[np.newaxis]
+            cells = whole.encode(np.broadcast_arrays(of_row[rows][:, np.newaxis], values[np.newaxis]))
             blocks.append(Block(rows, np.ascontiguousarray(values), np.ascontiguousarray(cells)))
         return cls(combinations, of_row, tuple(attribute_sizes), number_of_values, tuple(blocks))
 
@@ -163,6 +165,8 @@ def _combine(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> tuple
     keys = np.zeros(len(columns[0]), np.int64)
     table = np.zeros((1, 0), np.int64)
     for column, size in zip(columns, sizes, strict=True):
-        joint, keys = np.unique(keys * size + column, return_inverse=True)
-        table = np.column_stack([table[joint // size], joint % size])
+        radix = MixedRadix([len(table), size])
+        joint, keys = np.unique(radix.encode([keys, column]), return_inverse=True)
+        before, code = radix.decode(joint)
+        table = np.column_stack([table[before], code])
     return table, keys.astype(np.int64)

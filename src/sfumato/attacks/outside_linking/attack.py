@@ -24,6 +24,7 @@ from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import project_to_simplex
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.result_tables import Cell, ResultTable
 from sfumato.values.schema import Role, Schema
 
@@ -223,7 +224,8 @@ def published_classes(release: Release, names: Sequence[str], sensitive: str | N
     shares = None
     if watched is not None:
         values = found.codes_of(watched)
-        shares = _shares(release, watched, place * rows[watched].size + values, found.counts, len(sizes))
+        table = MixedRadix([len(sizes), rows[watched].size]).tabulate([place, values], found.counts)
+        shares = _shares(release, watched, table)
     elif is_bucketed:
         shares = _bucket_shares(release, shown, combinations)
     covers = tuple(law.covers.get(name) if isinstance(law, GeneralizedRows) else None for name in shown)
@@ -296,11 +298,8 @@ def _stays(law: Any, names: Sequence[str], combinations: Integers) -> Floats | N
     return stays
 
 
-def _shares(release: Release, name: str, cells: Integers, counts: Integers, classes: int) -> Floats:
+def _shares(release: Release, name: str, table: Floats) -> Floats:
     """Distribution of a published sensitive attribute in every class, reconstructed where it was perturbed."""
-    size = release.schema[name].size
-    found = np.bincount(cells, weights=counts, minlength=classes * size)
-    table = np.asarray(found, dtype=np.float64).reshape(classes, size)
     totals = table.sum(axis=1)
     law = release.law
     if isinstance(law, PerturbedRows) and name in law.distortions:

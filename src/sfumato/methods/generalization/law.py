@@ -16,10 +16,10 @@ from sfumato.chance.distortion import contract
 from sfumato.data.coarsening.hierarchy import Hierarchy, hierarchy_from_covers
 from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.laws.base import Law, Published, Target
-from sfumato.methods.generalization.kernels.rows import MixedRadix
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import LARGEST_TABLE, CountTable
 from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Selection, Tabulation
 

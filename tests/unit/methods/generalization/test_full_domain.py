@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from sfumato.guarantees.l_diversity import diversity
 from sfumato.methods.generalization.kernels.full_domain import search_full_domain
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, MixedRadix
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
+from sfumato.values.mixed_radix import MixedRadix
 
 LEVELS = [
     [np.arange(4), np.array([0, 0, 2, 2]), np.zeros(4, int)],

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from sfumato.data.coarsening.hierarchy import hierarchy_from_tree
 from sfumato.methods.generalization.kernels.mondrian import Nested, Ordered, cut_boxes
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, MixedRadix
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Role
 
 WORK = Attribute(name="work", role=Role.QUASI_IDENTIFIER, categories=("a", "b", "c", "d"))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sfumato.chance.randomness import NoiseSource
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits, rank_within
 from sfumato.values.arrays import Booleans, Integers, Words
+from sfumato.values.mixed_radix import MixedRadix
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +174,9 @@ def count_fragments(fragments: Fragments, number_of_values: int, noise: NoiseSou
     """
     if not fragments.column.size:
         return FragmentCounts(fragments, np.zeros(0, np.int64))
-    pairs = fragments.items.astype(np.int64) * number_of_values + fragments.values
+    pairs = MixedRadix([int(fragments.items.max()) + 1, number_of_values]).encode(
+        [fragments.items, fragments.values]
+    )
     places = np.stack([fragments.starts, fragments.ends], axis=1).ravel()
     sums = []
     for number in range(2):

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import DataError
 from sfumato.values.arrays import Booleans, Codes, Integers, Words
+from sfumato.values.mixed_radix import MixedRadix
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +63,9 @@ class SparseUnits:
             When a unit has two values for one item; says how many rows are concerned, not which.
         """
         # One number for each entry: sorting numbers is many times faster than sorting by three keys.
-        keys = np.asarray(units, np.int64) * number_of_items + np.asarray(items, np.int64)
-        keys = np.sort(keys * number_of_values + np.asarray(values, np.int64))
-        pairs, sorted_values = np.divmod(keys, number_of_values)
+        radix = MixedRadix([len(names), number_of_items, number_of_values])
+        keys = np.sort(radix.encode([np.asarray(each, np.int64) for each in (units, items, values)]))
+        pairs = keys // number_of_values
         repeated = int(np.count_nonzero(pairs[1:] == pairs[:-1]))
         if repeated:
             raise DataError(
@@ -72,7 +73,7 @@ class SparseUnits:
                 "keep one row of each.",
                 number_of_rows=repeated,
             )
-        of_unit, sorted_items = np.divmod(pairs, number_of_items)
+        of_unit, sorted_items, sorted_values = radix.decode(keys)
         starts = np.searchsorted(of_unit, np.arange(len(names) + 1))
         item_type = np.min_scalar_type(max(number_of_items - 1, 0))
         value_type = np.min_scalar_type(max(number_of_values - 1, 0))

@@ -15,8 +15,9 @@ from sfumato.methods.generalization.kernels.applying import BoxRecoding, LevelRe
 from sfumato.methods.generalization.kernels.full_domain import search_full_domain
 from sfumato.methods.generalization.kernels.loss import InformationLoss, information_loss
 from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, cut_boxes, tighten
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, MixedRadix
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.values.arrays import Booleans, Integers
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
 
 Covers = tuple[tuple[int, ...], ...]
@@ -81,18 +82,11 @@ class Recoded:
 
 def count_rows(table: PrivateTable, names: Sequence[str], sensitive: Sequence[str]) -> DistinctRows:
     """Distinct combinations of some attributes and the sensitive ones. Private."""
-    radix = MixedRadix([each.size for each in table.schema.select(names)])
-    values = MixedRadix([each.size for each in table.schema.select(sensitive)] or [1])
-    number = int(np.prod(values.sizes))
-
-    def keys() -> Iterator[Integers]:
-        for batch in table.scan((*names, *sensitive)):
-            key = radix.encode([batch.codes[name] for name in names])
-            if sensitive:
-                key = key * number + values.encode([batch.codes[name] for name in sensitive])
-            yield key
-
-    return DistinctRows.count(radix, number, keys())
+    read = (*names, *sensitive)
+    whole = MixedRadix([each.size for each in table.schema.select(read)])
+    keys = (whole.encode([batch.codes[name] for name in read]) for batch in table.scan(read))
+    number = MixedRadix(whole.sizes[len(names) :]).combinations
+    return DistinctRows.count(MixedRadix(whole.sizes[: len(names)]), number, keys)
 
 
 def recode_by_boxes(
@@ -111,7 +105,7 @@ def recode_by_boxes(
     if is_tight:
         boxes = tighten(boxes, rows, domains)
     # Combinations are published by quasi-identifiers alone: a box holds all sensitive values of one.
-    combinations = rows.keys // rows.sensitive_size
+    combinations = rows.combinations
     starts = np.flatnonzero(np.diff(combinations, prepend=-1))
     columns: dict[str, Column] = {}
     covered = np.empty(boxes.values.shape, dtype=np.int64)
@@ -235,26 +229,24 @@ def _classes(
 ) -> tuple[Integers, Integers, Booleans]:
     """Keys and sizes of the classes of a recoding, and which pass."""
     watched = tuple(sensitive) if criterion.needs_sensitive else ()
-    values = MixedRadix([each.size for each in table.schema.select(watched)] or [1])
-    number = int(np.prod(values.sizes))
+    values = [each.size for each in table.schema.select(watched)]
+    whole = MixedRadix([recoding.radix.combinations, *values])
+    number = MixedRadix(values).combinations
 
     def keys() -> Iterator[Integers]:
         read = tuple(dict.fromkeys((*recoding.class_names, *watched))) or table.schema.publishable.names[:1]
         for batch in table.scan(read):
             published, _ = recoding.apply(batch.codes)
             key = recoding.keys({**batch.codes, **published})
-            yield key * number + (values.encode([batch.codes[name] for name in watched]) if watched else 0)
+            yield whole.encode([key, *(batch.codes[name] for name in watched)])
 
     rows = DistinctRows.count(recoding.radix, number, keys())
-    of_class = rows.keys // number
-    classes, place = np.unique(of_class, return_inverse=True)
+    classes, place = np.unique(rows.combinations, return_inverse=True)
     sizes = np.bincount(place, weights=rows.counts).astype(np.int64)
     if not criterion.needs_sensitive:
         return classes, sizes, criterion.passes(sizes, None)
-    counts = np.bincount(
-        place * number + rows.sensitive, weights=rows.counts, minlength=len(classes) * number
-    )
-    return classes, sizes, criterion.passes(sizes, counts.reshape(-1, number).astype(np.int64))
+    counts = MixedRadix([len(classes), number]).tabulate([place, rows.sensitive], rows.counts)
+    return classes, sizes, criterion.passes(sizes, counts.astype(np.int64))
 
 
 def _first_codes(hierarchy: Hierarchy, level: int) -> Integers:

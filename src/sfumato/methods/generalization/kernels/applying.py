@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.methods.generalization.kernels.rows import MixedRadix
 from sfumato.values.arrays import Booleans, Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 Codes = Mapping[str, npt.NDArray[Any]]
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, group, run_starts
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 Node = tuple[int, ...]
 """A level for every attribute."""
@@ -83,7 +84,6 @@ def search_full_domain(
 
     Examples
     --------
-    >>> from sfumato.methods.generalization.kernels.rows import MixedRadix
     >>> rows = DistinctRows.count(MixedRadix([4]), 1, [np.array([0, 1, 2, 2, 3])])
     >>> levels = [[np.array([0, 1, 2, 3]), np.array([0, 0, 2, 2]), np.array([0, 0, 0, 0])]]
     >>> search_full_domain(rows, levels, Criterion(2)).levels
@@ -118,11 +118,10 @@ class _Tables:
         keys, counts = self._prefix(chosen[:-1])
         place = self.order[len(chosen) - 1]
         if chosen[-1] > 0:
-            radix = self.rows.radix
-            stride = radix.strides[place] * self.rows.sensitive_size
-            codes = keys // stride % radix.sizes[place]
+            radix = self.rows.whole
             shift = self.levels[place][chosen[-1]] - np.arange(radix.sizes[place])
-            keys, counts = group(keys + (shift * stride)[codes], counts)
+            moved = (shift * radix.strides[place])[radix.digit(keys, place)]
+            keys, counts = group(keys + moved, counts)
             self._keep(chosen, keys, counts)
         return keys, counts
 
@@ -223,11 +222,8 @@ class _Search:
         large = sizes >= self.criterion.k
         entries = np.repeat(large, np.diff(np.append(starts, len(keys))))
         place = np.repeat(np.cumsum(large) - 1, np.diff(np.append(starts, len(keys))))[entries]
-        table = np.bincount(
-            place * number + keys[entries] % number,
-            weights=counts[entries],
-            minlength=int(large.sum()) * number,
-        ).reshape(-1, number)
+        radix = MixedRadix([int(large.sum()), number])
+        table = radix.tabulate([place, keys[entries] % number], counts[entries])
         passed = large.copy()
         passed[large] = self.criterion.passes(sizes[large], table.astype(np.int64))
         return of_class[starts], sizes, passed

@@ -15,6 +15,7 @@ import numpy as np
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 CELLS_AT_ONCE = 20_000_000
 """Counts over (box, side, sensitive value) held at a time; more boxes are judged in turns."""
@@ -60,9 +61,8 @@ class Ordered:
         self, values: Integers, box: Integers, codes: Integers, counts: Integers, k: int
     ) -> tuple[Integers, Integers]:
         """Side of every row, and the runs ``(boxes, 2)``: cut where it parts the rows most evenly."""
-        boxes = len(values)
-        table = np.bincount(box * self.size + codes, weights=counts, minlength=boxes * self.size)
-        below = np.cumsum(table.reshape(boxes, self.size), axis=1)
+        table = MixedRadix([len(values), self.size]).tabulate([box, codes], counts)
+        below = np.cumsum(table, axis=1)
         total = below[:, -1:]
         # A cut after category c leaves below[:, c] rows on the first side.
         fits = (below >= k) & (total - below >= k)
@@ -180,7 +180,6 @@ def cut_boxes(rows: DistinctRows, domains: Sequence[Domain], criterion: Criterio
 
     Examples
     --------
-    >>> from sfumato.methods.generalization.kernels.rows import MixedRadix
     >>> rows = DistinctRows.count(MixedRadix([4]), 1, [np.array([0, 1, 2, 2, 3])])
     >>> boxes = cut_boxes(rows, [Ordered(4)], Criterion(2))
     >>> [Ordered(4).cover(value) for value in boxes.values[:, 0]], boxes.sizes.tolist()
@@ -217,7 +216,6 @@ def tighten(boxes: Boxes, rows: DistinctRows, domains: Sequence[Domain]) -> Boxe
 
     Examples
     --------
-    >>> from sfumato.methods.generalization.kernels.rows import MixedRadix
     >>> rows = DistinctRows.count(MixedRadix([9]), 1, [np.array([1, 2, 6, 7])])
     >>> tight = tighten(cut_boxes(rows, [Ordered(9)], Criterion(2)), rows, [Ordered(9)])
     >>> [Ordered(9).cover(value) for value in tight.values[:, 0]]
@@ -286,11 +284,8 @@ class _Judge:
             chosen = large[start : start + turn]
             local = place[cell] - start
             inside = (local >= 0) & (local < len(chosen))
-            table = np.bincount(
-                local[inside] * self.sensitive_size + sensitive[inside],
-                weights=counts[inside],
-                minlength=len(chosen) * self.sensitive_size,
-            ).reshape(len(chosen), self.sensitive_size)
+            radix = MixedRadix([len(chosen), self.sensitive_size])
+            table = radix.tabulate([local[inside], sensitive[inside]], counts[inside])
             passed[chosen] = self.criterion.passes(sizes[chosen], table.astype(np.int64))
         return passed
 

@@ -2,66 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from sfumato.errors import TooLargeError
 from sfumato.values.arrays import Booleans, Integers
-
-LARGEST_KEY = 2**62
-"""Combinations of categories that a signed 64-bit number can tell apart, with room to spare."""
+from sfumato.values.mixed_radix import MixedRadix
 
 KEYS_WAITING = 4_000_000
 """Keys gathered before they are merged with those counted already; bounds memory."""
-
-
-class MixedRadix:
-    """Codes of several attributes as one number, the last attribute fastest.
-
-    Parameters
-    ----------
-    sizes
-        Number of categories of every attribute.
-
-    Raises
-    ------
-    TooLargeError
-        When the combinations are too many for one number.
-
-    Examples
-    --------
-    >>> radix = MixedRadix([3, 2])
-    >>> radix.encode([np.array([2, 0]), np.array([1, 1])]).tolist()
-    [5, 1]
-    >>> radix.digit(np.array([5, 1]), 0).tolist()
-    [2, 0]
-    """
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self.sizes = tuple(sizes)
-        self.strides = tuple(math.prod(self.sizes[place + 1 :]) for place in range(len(self.sizes)))
-        if math.prod(self.sizes) > LARGEST_KEY:
-            raise TooLargeError(
-                f"{len(self.sizes)} attributes have {math.prod(self.sizes):.3g} combinations of categories; "
-                f"at most {LARGEST_KEY:.3g} can be told apart. Merge categories, or leave attributes out."
-            )
-
-    def encode(self, columns: Sequence[npt.NDArray[np.integer]]) -> Integers:
-        """Keys of rows given as one array of codes for each attribute."""
-        keys = np.zeros(len(columns[0]), dtype=np.int64)
-        for size, column in zip(self.sizes, columns, strict=True):
-            keys *= size
-            keys += column
-        return keys
-
-    def digit(self, keys: Integers, place: int) -> Integers:
-        """Codes of one attribute."""
-        return np.asarray(keys // self.strides[place] % self.sizes[place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +46,6 @@ class DistinctRows:
     @classmethod
     def count(cls, radix: MixedRadix, sensitive_size: int, batches: Iterable[Integers]) -> DistinctRows:
         """Count keys that come in batches; memory follows the number of different ones."""
-        if math.prod(radix.sizes) * sensitive_size > LARGEST_KEY:
-            MixedRadix([*radix.sizes, sensitive_size])
         keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
         waiting: list[Integers] = []
         for batch in batches:
@@ -106,6 +55,16 @@ class DistinctRows:
                 waiting = []
         return cls(radix, sensitive_size, *_merge(keys, counts, waiting))
 
+    @cached_property
+    def whole(self) -> MixedRadix:
+        """Of the quasi-identifiers and the sensitive value: what the keys are numbers in."""
+        return MixedRadix([*self.radix.sizes, self.sensitive_size])
+
+    @property
+    def combinations(self) -> Integers:
+        """Keys of the quasi-identifiers alone, ``(n,)``, increasing and repeated."""
+        return self.keys // self.sensitive_size
+
     @property
     def total(self) -> int:
         """Number of rows."""
@@ -113,16 +72,16 @@ class DistinctRows:
 
     def codes(self, place: int) -> Integers:
         """Codes of one quasi-identifier, ``(n,)``."""
-        return self.radix.digit(self.keys // self.sensitive_size, place)
+        return self.whole.digit(self.keys, place)
 
     @cached_property
     def sensitive(self) -> Integers:
         """Sensitive codes, ``(n,)``."""
-        return np.asarray(self.keys % self.sensitive_size)
+        return self.whole.digit(self.keys, -1)
 
     def without_sensitive(self) -> DistinctRows:
         """The same rows with their sensitive values forgotten."""
-        keys, counts = group(self.keys // self.sensitive_size, self.counts)
+        keys, counts = group(self.combinations, self.counts)
         return DistinctRows(self.radix, 1, keys, counts)
 
 
