@@ -1,7 +1,8 @@
 """Families: one file is one member, and no list is edited by hand.
 
 A family is a package whose modules each define members: classes that derive from the family's base
-and carry their public name in a tag field, such as ``method: Literal["anatomy"] = "anatomy"``. Another
+and carry their public name in a tag: a field, such as ``method: Literal["anatomy"] = "anatomy"``, or a
+class variable where members are no parameters of anything, such as ``kind = "csv"``. Another
 installed package adds members by an entry point whose group is the family's import name::
 
     [project.entry-points."sfumato.methods"]
@@ -22,11 +23,12 @@ from pydantic import ValidationError
 from sfumato.errors import ParameterError, ReleaseUnsupportedError, nearest
 from sfumato.frozen import Frozen, explain
 
+Anything = TypeVar("Anything")
 Member = TypeVar("Member", bound=Frozen)
 
 
-class Family(Generic[Member]):
-    """The members of one package.
+class Members(Generic[Anything]):
+    """The classes that one package, and whoever adds to it, defines.
 
     Parameters
     ----------
@@ -35,27 +37,27 @@ class Family(Generic[Member]):
     base
         The class that every member derives from.
     tag
-        The field that holds a member's public name; also the family's word in messages.
+        The class variable that holds a member's public name; also the family's word in messages.
     module
         Where members are folders: the module in each that defines the member, so that one folder can hold
         members of two families and looking for one does not import the other.
     """
 
     def __init__(
-        self, package: str, base: Callable[..., Member], tag: str, *, module: str | None = None
+        self, package: str, base: Callable[..., Anything], tag: str, *, module: str | None = None
     ) -> None:
         self.package = package
-        # Taken as a callable, because the type checker refuses abstract classes as ``type[Member]``.
-        self.base = cast("type[Member]", base)
+        # Taken as a callable, because the type checker refuses abstract classes as ``type[Anything]``.
+        self.base = cast("type[Anything]", base)
         self.tag = tag
         self.module = module
         self.unusable: dict[str, str] = {}
         """Entry points of other packages that gave no member, and why."""
 
     @cached_property
-    def members(self) -> dict[str, type[Member]]:
+    def members(self) -> dict[str, type[Anything]]:
         """Every member by its public name, in alphabetical order."""
-        found: dict[str, type[Member]] = {}
+        found: dict[str, type[Anything]] = {}
         for name in self._own_modules():
             found |= self._members_of(name)
         # A package that cannot be loaded must not keep everybody's releases from being opened.
@@ -80,22 +82,34 @@ class Family(Generic[Member]):
             elif each.ispkg:
                 yield f"{self.package}.{each.name}.{self.module}"
 
-    def _members_of(self, name: str) -> dict[str, type[Member]]:
+    def _members_of(self, name: str) -> dict[str, type[Anything]]:
         """The members that one module defines."""
         module = importlib.import_module(name)
         return {
-            str(value.model_fields[self.tag].default): value
+            public: value
             for value in vars(module).values()
             if isinstance(value, type)
             and issubclass(value, self.base)
             # A member's module may be a folder: its class is then defined in a module inside it.
             and f"{value.__module__}.".startswith(f"{module.__name__}.")
-            and self.tag in value.model_fields
+            and (public := self._name_of(value)) is not None
         }
 
-    def _unusable_words(self) -> str:
+    def _name_of(self, member: type[Anything]) -> str | None:
+        """A class's public name, or None where it is no member but a base of some."""
+        return getattr(member, self.tag, None)
+
+    def unusable_words(self) -> str:
         """What to add to a refusal when other packages failed to load."""
         return "".join(f" The installed {point}: {reason}." for point, reason in self.unusable.items())
+
+
+class Family(Members[Member]):
+    """Members whose parameters are pydantic fields: made from a user's words, stored in manifests."""
+
+    def _name_of(self, member: type[Member]) -> str | None:
+        field = member.model_fields.get(self.tag)
+        return None if field is None else str(field.default)
 
     def get(self, name: str) -> type[Member]:
         """The member of that name.
@@ -107,7 +121,7 @@ class Family(Generic[Member]):
         """
         if name not in self.members:
             raise ParameterError(
-                f"there is no {self.tag} {name!r}; {nearest(name, self.members)}{self._unusable_words()}",
+                f"there is no {self.tag} {name!r}; {nearest(name, self.members)}{self.unusable_words()}",
                 parameter=self.tag,
             )
         return self.members[name]
@@ -144,7 +158,7 @@ class Family(Generic[Member]):
         if not isinstance(name, str) or name not in self.members:
             raise ReleaseUnsupportedError(
                 f"the release uses the {self.tag} {name!r}, which this version of sfumato does not know. "
-                f"Install a newer version.{self._unusable_words()}"
+                f"Install a newer version.{self.unusable_words()}"
             )
         try:
             return self.members[name].model_validate(dict(stored))

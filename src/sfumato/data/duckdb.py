@@ -6,18 +6,20 @@ none. DuckDB evaluates it in parallel while it reads; only small unsigned intege
 
 from __future__ import annotations
 
-import tempfile
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from sfumato.data.coding import category_code, cell_text, has_code, is_missing
+from sfumato.data.connection import KeptConnection
 from sfumato.data.engine import Condition
-from sfumato.data.sources import DatabaseQuery, Source
+from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
-from sfumato.errors import DataError, SfumatoError, SourceError, nearest
+from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Attribute
@@ -27,18 +29,59 @@ if TYPE_CHECKING:
 
 ROWS_PER_BATCH = 131_072
 
+MOST_THREADS = 1_024
+"""More would be a slip of the keyboard."""
+
 
 class DuckDBEngine:
     """Runs on this machine, out of core, with nothing to set up.
+
+    It keeps one connection, opened at first use. Close it, or use it in a ``with`` statement, to give
+    memory back early; a closed engine opens anew when it is asked again.
 
     Parameters
     ----------
     memory_limit
         What DuckDB may use before it spills to a temporary folder, in its own notation.
+    threads
+        Threads that DuckDB may use; as many as there are cores unless said otherwise.
+    temporary_folder
+        Where it spills to; the system's place for temporary files unless said otherwise.
+
+    Raises
+    ------
+    ParameterError
+        When a setting is not one that DuckDB takes.
     """
 
-    def __init__(self, *, memory_limit: str = "1GB") -> None:
+    def __init__(
+        self,
+        *,
+        memory_limit: str = "1GB",
+        threads: int | None = None,
+        temporary_folder: str | Path | None = None,
+    ) -> None:
+        _refuse_wrong(memory_limit, threads, temporary_folder)
         self.memory_limit = memory_limit
+        self.threads = threads
+        self.temporary_folder = None if temporary_folder is None else Path(temporary_folder)
+        settings = {
+            "memory_limit": memory_limit,
+            # Nothing may reach out to the network by itself.
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+        } | ({} if threads is None else {"threads": str(threads)})
+        self._connection = KeptConnection(settings, self.temporary_folder)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connection's memory and files back."""
+        self._connection.close()
 
     def scan(
         self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
@@ -221,24 +264,31 @@ class DuckDBEngine:
         """A cursor with the source in it; every failure of reading becomes one sentence without values."""
         import duckdb
 
-        with tempfile.TemporaryDirectory(prefix="sfumato-") as spill:
-            settings: dict[str, str | bool | int | float | list[str]] = {
-                "memory_limit": self.memory_limit,
-                "temp_directory": spill,
-                # Nothing may reach out to the network by itself.
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-            }
-            try:
-                with duckdb.connect(config=settings) as cursor:
-                    # DuckDB's own bar would print into the data result on stdout.
-                    cursor.execute("set enable_progress_bar = false")
-                    with source.relation(cursor) as relation:
-                        yield cursor, relation
-            except SfumatoError:
-                raise
-            except (duckdb.Error, OSError) as error:
-                raise _unreadable(source, error) from None
+        try:
+            with self._connection.cursor() as cursor, source.relation(cursor) as relation:
+                yield cursor, relation
+        except SfumatoError:
+            raise
+        except (duckdb.Error, OSError) as error:
+            raise _unreadable(source, error) from None
+
+
+def _refuse_wrong(memory_limit: str, threads: int | None, temporary_folder: str | Path | None) -> None:
+    if not re.fullmatch(r"\s*\d{1,9}(\.\d{1,3})?\s*([kmgt]i?b|%)\s*", memory_limit, re.IGNORECASE):
+        raise ParameterError(
+            f"memory must be a number with a unit, such as 4GB or 500MB, got {memory_limit!r}.",
+            parameter="memory",
+        )
+    if threads is not None and not 1 <= threads <= MOST_THREADS:
+        raise ParameterError(
+            f"threads must be from 1 to {MOST_THREADS}, got {threads}. Leave it out for one per core.",
+            parameter="threads",
+        )
+    if temporary_folder is not None and not Path(temporary_folder).is_dir():
+        raise ParameterError(
+            f"there is no folder {str(temporary_folder)!r} for temporary files. Make it, or name another.",
+            parameter="temporary_folder",
+        )
 
 
 def _unreadable(source: Source, error: Exception) -> SourceError:
@@ -246,23 +296,18 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
     kind = str(error).lower()
     # Only these fixed words are looked for; no part of the text goes on.
     if "unicode" in kind or "utf-8" in kind or "utf8" in kind or "encoding" in kind:
-        reason = "it holds bytes that are not UTF-8. Save it as UTF-8 and try again"
+        reason = (
+            "it holds bytes that are not in the encoding it is read in, UTF-8 unless said otherwise. "
+            "Say --encoding with the one it was saved in, such as cp1252, or save it as UTF-8"
+        )
     elif "out of memory" in kind or "no space" in kind:
         reason = "memory or temporary disk space ran out. Free some and try again"
     elif "csv" in kind:
         reason = (
             "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
         )
-    elif isinstance(source, DatabaseQuery):
-        # The driver settles each column's type by its first rows.
-        reason = (
-            "the database broke off, or a column holds numbers in some rows and text in others. "
-            "Cast such columns to text in the query"
-        )
     else:
-        reason = (
-            "it is damaged, truncated, or not of the format its name says. Get it again from where it came"
-        )
+        reason = source.cure
     return SourceError(f"{source.description} cannot be read: {reason}.")
 
 

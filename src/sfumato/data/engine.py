@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from sfumato.data.sources import Source
+from sfumato.data.sources.base import Source
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.schema import Attribute
@@ -58,3 +58,6 @@ class Engine(Protocol):
         self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
     ) -> dict[tuple[int, int], int]:
         """Size and number of different sensitive categories to the number of groups that have both."""
+
+    def close(self) -> None:
+        """Give back what is held; the next call takes it anew."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
-from sfumato.data.opening import open_source
-from sfumato.data.sources import Source
+from sfumato.data.sources import open_source
+from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, nearest
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Schema

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
-from sfumato.data.opening import open_source
-from sfumato.data.sources import ParquetFile, Source
+from sfumato.data.sources import open_source
+from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SchemaError
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -22,7 +22,8 @@ class PrivateTable:
     """Private rows with their schema. Its ``repr`` shows the schema only.
 
     Made by :func:`read_table`. Rows are read anew for every pass, as category codes; nothing is kept
-    in memory but what a method asks for.
+    in memory but what a method asks for. Its engine keeps one connection; :meth:`close`, or a ``with``
+    statement, gives it back early.
 
     Parameters
     ----------
@@ -42,6 +43,16 @@ class PrivateTable:
     def __repr__(self) -> str:
         return f"PrivateTable({', '.join(self.schema.names)})"
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the engine holds; the table can still be read, by opening anew."""
+        self.engine.close()
+
     @cached_property
     def number_of_rows(self) -> int:
         """Rows of the table; an empty table is refused."""
@@ -56,7 +67,7 @@ class PrivateTable:
     @property
     def stated_number_of_rows(self) -> int | None:
         """Rows as the source states them, or None where only a pass over the data would tell."""
-        return self.number_of_rows if isinstance(self.source, ParquetFile) else None
+        return self.source.stated_number_of_rows()
 
     def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
         """Rows as codes, in batches; all publishable attributes unless some are named."""
@@ -102,6 +113,8 @@ def read_table(
     *,
     table: str | None = None,
     query: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
     engine: Engine | None = None,
 ) -> PrivateTable:
     r"""Private rows from a file, a database or a table in memory.
@@ -111,12 +124,16 @@ def read_table(
     Parameters
     ----------
     data
-        A path to a CSV, Parquet or DuckDB file (``file.duckdb::table``), a ``sqlite:///`` or
-        ``postgresql://`` address, or a pyarrow, polars or pandas table.
+        A path to a CSV, Parquet or DuckDB file (``file.duckdb::table``), a pattern of such paths, a
+        ``sqlite:///`` or ``postgresql://`` address, or a pyarrow, polars or pandas table.
     schema
         A schema, or the path of a schema file.
-    table, query
-        What to read of a database.
+    table
+        Table of a database.
+    query
+        SQL that gives the rows: a database's own, or else DuckDB's, which calls the rows ``data``.
+    encoding, delimiter
+        Of a text file, where it does not say them itself.
     engine
         DuckDB on this machine unless said otherwise.
 
@@ -133,7 +150,7 @@ def read_table(
     PrivateTable(job)
     """
     known = schema if isinstance(schema, Schema) else Schema.read(schema)
-    source = open_source(data, table=table, query=query)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
     present = source.columns()
     absent = [name for name in known.names if name not in present]
     if absent:

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Self, get_args
 
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
-from sfumato.data.sources import Source
+from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
@@ -50,6 +50,16 @@ class Release:
 
     def __repr__(self) -> str:
         return f"Release({self.method}: {', '.join(self.schema.names)}; {self.number_of_rows:,} rows)"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what the engine holds; the release can still be asked, by opening anew."""
+        self.engine.close()
 
     @property
     def method(self) -> str:

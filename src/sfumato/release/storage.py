@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.chance.randomness import NoiseSource
-from sfumato.data.sources import CsvFile, ParquetFile, Source
+from sfumato.data.sources.base import Source
+from sfumato.data.sources.delimited import CsvFile
+from sfumato.data.sources.parquet import ParquetFile
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background

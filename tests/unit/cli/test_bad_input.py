@@ -144,12 +144,12 @@ CASES = {
         PUBLISH,
         ("people.csv", "UTF-8"),
     ),
-    "UTF-16": Case(
+    "UTF-16 without its mark": Case(
         lambda folder: (folder / "people.csv").write_bytes(
-            (folder / "people.csv").read_text().encode("utf-16")
+            (folder / "people.csv").read_text().encode("utf-16-le")
         ),
         PUBLISH,
-        ("people.csv", "UTF-16"),
+        ("people.csv", "--encoding utf-16-le"),
     ),
     "truncated Parquet": Case(
         truncated_parquet, ("publish", "people.parquet", *PUBLISH[2:]), ("people.parquet", "truncated")

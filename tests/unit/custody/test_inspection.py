@@ -18,7 +18,7 @@ from sfumato.custody.infer.profiles import profile_columns
 from sfumato.custody.infer.round_edges import round_edges
 from sfumato.custody.inspect import GroupSizes, inspect_table
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources import ArrowData
+from sfumato.data.sources.arrow import ArrowData
 from sfumato.errors import DataError
 
 TINY = Schema.from_toml("""

@@ -10,7 +10,7 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources import ArrowData
+from sfumato.data.sources.arrow import ArrowData
 from sfumato.errors import DataError, TooLargeError
 from sfumato.values.schema import Attribute, Role, Schema
 

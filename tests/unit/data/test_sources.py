@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from samples import SCHEMA, people
-from sfumato.data.opening import open_source
 from sfumato.data.private_table import read_table
+from sfumato.data.sources import open_source
 from sfumato.errors import DataError, MissingExtraError, SourceError
 from sfumato.values.schema import Schema
 
@@ -118,7 +118,7 @@ def test_csv_with_newlines_and_quotes_inside_cells(tmp_path):
         pytest.param(b"name,job\nAnn,a\nSECRET-MARKER\n", "number of columns", id="short line"),
         pytest.param(b'name,job\nAnn,a\n"SECRET-MARKER,b\n', "quote is not closed", id="open quote"),
         pytest.param(b"name,job\nAnn,a\nSECRET-MARKER\xe9\xff,b\n", "UTF-8", id="latin-1 bytes"),
-        pytest.param("name,job\nAnn,a\n".encode("utf-16"), "UTF-8", id="utf-16"),
+        pytest.param("name,job\nAnn,a\n".encode("utf-16-le"), "--encoding utf-16-le", id="utf-16 unmarked"),
         pytest.param(b"", "it is empty", id="empty file"),
         pytest.param(b"name,name,job\nAnn,Ann,a\n", "two columns named 'name'", id="name twice"),
     ],

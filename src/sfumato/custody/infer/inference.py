@@ -15,7 +15,7 @@ from sfumato.custody.infer.name_hints import suggests_identifier, suggests_sensi
 from sfumato.custody.infer.profiles import LARGEST_CATEGORY_LIST, ColumnProfile, profile_columns
 from sfumato.custody.infer.round_edges import round_edges
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.opening import open_source
+from sfumato.data.sources import open_source
 from sfumato.errors import DataError
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources import Source
+from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name, quote_text
 from sfumato.errors import DataError
 from sfumato.values.schema import MISSING_LABEL
@@ -75,7 +75,7 @@ def profile_columns(source: Source, engine: DuckDBEngine) -> tuple[ColumnProfile
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from sfumato.data.sources import ArrowData
+    >>> from sfumato.data.sources.arrow import ArrowData
     >>> (town,) = profile_columns(ArrowData(pa.table({"town": ["x", "y", "?"]})), DuckDBEngine())
     >>> town, town.number_of_values, town.number_missing
     (ColumnProfile(town), 2, 1)

@@ -1,0 +1,83 @@
+"""One DuckDB for its owner's life: opened at first use, shared by cursors, closed at the end."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+Settings = dict[str, str | bool | int | float | list[str]]
+
+
+class KeptConnection:
+    """An in-memory DuckDB that opens itself when a cursor is asked for.
+
+    Opening takes far longer than a small query. Cursors may be used in several threads, one each. A copy
+    sent to another process opens its own; a forked process does too, since DuckDB's threads do not
+    survive a fork.
+
+    Parameters
+    ----------
+    settings
+        DuckDB's own, by name.
+    temporary_folder
+        Where a folder for what does not fit in memory is made; the system's place unless said otherwise.
+    """
+
+    def __init__(self, settings: Mapping[str, str], temporary_folder: Path | None) -> None:
+        self.settings = dict(settings)
+        self.temporary_folder = temporary_folder
+        self._opened: _Opened | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[KeptConnection], tuple[dict[str, str], Path | None]]:
+        return KeptConnection, (self.settings, self.temporary_folder)
+
+    def cursor(self) -> DuckDBPyConnection:
+        """A new cursor; whoever asks closes it."""
+        with self._lock:
+            if self._opened is None or self._opened.process != os.getpid():
+                self._opened = _Opened(self.settings, self.temporary_folder)
+                # Also at the interpreter's exit, before DuckDB's own module goes.
+                weakref.finalize(self, self._opened.close)
+            assert self._opened.connection is not None
+            cursor = self._opened.connection.cursor()
+        # DuckDB's own bar would print into the data result on stdout; cursors do not inherit the setting.
+        cursor.execute("set enable_progress_bar = false")
+        return cursor
+
+    def close(self) -> None:
+        """Give everything back; the next cursor opens anew."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+
+
+class _Opened:
+    """What must be given back: the connection and the folder it spills to."""
+
+    def __init__(self, settings: Mapping[str, str], temporary_folder: Path | None) -> None:
+        import duckdb
+
+        self.process = os.getpid()
+        self.spill = tempfile.TemporaryDirectory(
+            prefix="sfumato-", dir=temporary_folder, ignore_cleanup_errors=True
+        )
+        chosen: Settings = {**settings, "temp_directory": self.spill.name}
+        self.connection: DuckDBPyConnection | None = duckdb.connect(config=chosen)
+
+    def close(self) -> None:
+        if self.process != os.getpid() or self.connection is None:
+            # The parent process closes its own.
+            return
+        self.connection.close()
+        self.connection = None
+        self.spill.cleanup()

@@ -1,0 +1,59 @@
+"""Tables in memory that speak Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from sfumato.data.sources.base import Asked, Source, fresh_name, told_apart
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True, eq=False)
+class ArrowData(Source):
+    """Any object with the Arrow C stream protocol: pyarrow, polars or pandas tables.
+
+    A stream that can be read only once is read into memory when the source is made.
+    """
+
+    kind = "arrow"
+    reads = "a pyarrow, polars or pandas table"
+
+    data: Any
+
+    @classmethod
+    def recognise(cls, asked: Asked) -> Self | None:
+        """By the protocol."""
+        if not hasattr(asked.data, "__arrow_c_stream__"):
+            return None
+        import pyarrow as pa
+
+        # A reader can be read once, a publication may need several passes.
+        return cls(asked.data.read_all() if isinstance(asked.data, pa.RecordBatchReader) else asked.data)
+
+    def __repr__(self) -> str:
+        return f"ArrowData({type(self.data).__name__})"
+
+    @property
+    def description(self) -> str:
+        """The object's type."""
+        return f"the {type(self.data).__name__}"
+
+    def columns(self) -> tuple[str, ...]:
+        """Column names of the stream."""
+        import pyarrow as pa
+
+        return told_apart(pa.RecordBatchReader.from_stream(self.data).schema.names, self.description)
+
+    @contextmanager
+    def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
+        """Register the stream."""
+        import pyarrow as pa
+
+        name = fresh_name("streamed")
+        cursor.register(name, pa.RecordBatchReader.from_stream(self.data))
+        yield name

@@ -1,0 +1,182 @@
+"""What every source shares: how it is asked for, what it gives, and how its file is looked at."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sfumato.data.sql_text import quote_text
+from sfumato.errors import SourceError, nearest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+"""Endings that stand after that of the format, and what the engine calls them."""
+
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What somebody wants read, before it is known what kind of thing it is.
+
+    Parameters
+    ----------
+    data
+        A path, an address, or an object in memory.
+    table
+        Table of a database, sheet of a workbook.
+    query
+        SQL that gives the rows: the database's own, or DuckDB's over the rows, which it calls ``data``.
+    encoding
+        Of a text file, in Python's names.
+    delimiter
+        What stands between the cells of a text file.
+    """
+
+    data: Any
+    table: str | None = None
+    query: str | None = None
+    encoding: str | None = None
+    delimiter: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The path or the address; empty for an object in memory."""
+        return str(self.data) if isinstance(self.data, str | Path) else ""
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None where an address or an object is meant."""
+        # One letter before the colon is a drive, two colons name a table of a file.
+        is_address = re.match(r"[a-z]{2,}:(?!:)", self.text) and not Path(self.text).exists()
+        return Path(self.text) if self.text and not is_address else None
+
+    @property
+    def suffix(self) -> str:
+        """Ending of the file's name that says its format, in small letters; that of a compression is left out."""
+        if self.path is None:
+            return ""
+        endings = [each.lower() for each in self.path.suffixes[-2:]]
+        return endings[-2] if len(endings) > 1 and endings[-1] in COMPRESSIONS else "".join(endings[-1:])
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """Names of what was said besides the data."""
+        return tuple(
+            each.name for each in fields(self) if each.name != "data" and getattr(self, each.name) is not None
+        )
+
+
+class Source(ABC):
+    """Somewhere rows can be read from, more than once.
+
+    A member of the family sets ``kind``. It never puts a cell's text into a message: the texts of
+    DuckDB's, pyarrow's and the drivers' own errors quote the offending line, so they are replaced, not
+    passed on.
+    """
+
+    kind: ClassVar[str]
+    """Public name."""
+    reads: ClassVar[str]
+    """What it recognises, in a few words for help and messages: endings of names, addresses."""
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """Fields of :class:`Asked` that mean something to it."""
+    cure: ClassVar[str] = (
+        "it is damaged, truncated, or not of the format its name says. Get it again from where it came"
+    )
+    """What to say when reading breaks off for a reason of its own."""
+
+    @classmethod
+    @abstractmethod
+    def recognise(cls, asked: Asked) -> Self | None:
+        """The source over what was asked for, or None where that is of another kind."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What the source is, for messages: a file's name, a table's name."""
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Sentences about what a reader might not expect; without values of cells."""
+        return ()
+
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Column names, in order."""
+
+    @abstractmethod
+    def relation(self, cursor: DuckDBPyConnection) -> AbstractContextManager[str]:
+        """SQL that names the rows inside the cursor; checks afterwards that nothing changed meanwhile."""
+
+    def stated_number_of_rows(self) -> int | None:
+        """Rows as the source states them, or None where only a pass over the data would tell."""
+        return None
+
+
+def fresh_name(what: str) -> str:
+    """A name in the engine that nothing else has: two sources may be read at once."""
+    return f"{what}_{next(_numbers)}"
+
+
+def quote_path(path: Path) -> str:
+    """Quote a path for a DuckDB reader, which would take ``data[1].csv`` for a pattern and read ``data1.csv``."""
+    return quote_text("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
+
+
+def told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
+    """Names as they are, refused when two are the same to DuckDB, which would read one column for the other."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise SourceError(
+                f"{description} has two columns named {seen[name.lower()]!r} and {name!r}; names must differ in "
+                "more than capitals. Rename one, so that it is clear which is meant."
+            )
+        seen[name.lower()] = name
+    return tuple(seen.values())
+
+
+def existing(path: Path) -> Path:
+    """The path, refused unless it is a file that can be read again and again."""
+    if not path.exists():
+        near = nearest(
+            path.name, [each.name for each in path.parent.glob("*")] if path.parent.is_dir() else []
+        )
+        raise SourceError(f"there is no file {str(path)!r}; {near}")
+    if path.is_dir():
+        raise SourceError(f"{str(path)!r} is a folder, not a data file. Name a file in it.")
+    if not path.is_file():
+        raise SourceError(
+            f"{str(path)!r} is a pipe or a device, and rows are read more than once. Save them to a file first."
+        )
+    try:
+        path.open("rb").close()
+    except PermissionError:
+        raise SourceError(
+            f"{str(path)!r} may not be read by this user: permission denied. Ask its owner for the right to read it."
+        ) from None
+    return path
+
+
+@contextmanager
+def unchanged(path: Path) -> Iterator[None]:
+    """Refuse a file that is not the same after reading as before."""
+    before = path.stat()
+    yield
+    try:
+        after = path.stat()
+    except OSError:
+        after = None
+    if after is None or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise SourceError(
+            f"{path.name} changed while it was read. Nothing was written; try again when it is at rest."
+        )

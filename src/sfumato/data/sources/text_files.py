@@ -1,0 +1,151 @@
+"""Text files as they come: compressed or not, in whatever encoding."""
+
+from __future__ import annotations
+
+import codecs
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from sfumato.errors import SourceError, nearest
+
+START_BYTES = 1_048_576
+"""How much of a text file is looked at to find its encoding, its header and what divides its cells."""
+
+READ_IN_PLACE = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16-le": "utf-16"}
+"""Encodings, in Python's names, that the engine reads by itself, and what it calls them."""
+
+_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+_COMMON = (
+    "utf-8",
+    "cp1252",
+    "latin-1",
+    "utf-16",
+    "utf-16-le",
+    "utf-16-be",
+    "cp1250",
+    "iso8859-15",
+    "mac-roman",
+)
+
+
+def compression_of(path: Path) -> str | None:
+    """How a file is compressed, by its first bytes; the engine's word for it."""
+    with path.open("rb") as file:
+        start = file.read(4)
+    return next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    """The file's bytes as they are before compression."""
+    compression = compression_of(path)
+    if compression is None:
+        return path.open("rb")
+    import pyarrow as pa
+
+    stream: Any = pa.input_stream(str(path), compression=compression)
+    return stream  # type: ignore[no-any-return]  # pyarrow's streams are files to Python
+
+
+def start_of(path: Path) -> bytes:
+    """The first bytes, decompressed.
+
+    Raises
+    ------
+    SourceError
+        When what is compressed is cut off or damaged.
+    """
+    try:
+        with _opened(path) as file:
+            return file.read(START_BYTES)
+    except OSError:
+        raise SourceError(
+            f"{path.name} cannot be read: it is compressed, and damaged or cut off. Get it again from where it came."
+        ) from None
+
+
+def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
+    """Python's name of a file's encoding: as said, or by the file's mark, or UTF-8; otherwise a question.
+
+    Raises
+    ------
+    SourceError
+        When no such encoding exists, or the file is not UTF-8 and nothing was said.
+    """
+    if said is not None:
+        try:
+            name = codecs.lookup(said).name
+        except LookupError:
+            raise SourceError(f"there is no encoding {said!r}; {nearest(said, _COMMON)}") from None
+        return _with_its_mark(start) or "utf-16-le" if name == "utf-16" else name
+    marked = _with_its_mark(start)
+    if marked is not None:
+        return marked
+    if b"\x00" in start:
+        # In UTF-16 every second byte of western text is zero.
+        ending = "le" if start[1::2].count(0) >= start[::2].count(0) else "be"
+        raise _asks(path, f"it is UTF-16 without its mark, or no text at all. Say --encoding utf-16-{ending}")
+    if is_utf_8(start):
+        return "utf-8"
+    likely = "cp1252 (Windows)" if _only_cp1252(start) else "cp1252 (Windows) or latin-1"
+    raise _asks(path, f"its bytes could be {likely}. Say --encoding cp1252, or whatever it was saved in")
+
+
+def _with_its_mark(start: bytes) -> str | None:
+    if start.startswith(codecs.BOM_UTF16_LE):
+        return "utf-16-le"
+    return "utf-16-be" if start.startswith(codecs.BOM_UTF16_BE) else None
+
+
+def is_utf_8(start: bytes) -> bool:
+    """Whether the start of a file is UTF-8; it may end in the middle of a character."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < START_BYTES)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _only_cp1252(start: bytes) -> bool:
+    """Whether it holds bytes that are letters in cp1252 and control characters in latin-1."""
+    return any(0x80 <= byte < 0xA0 for byte in start)
+
+
+def _asks(path: Path, question: str) -> SourceError:
+    return SourceError(f"{path.name} is not UTF-8 text: {question}; or save it as UTF-8.")
+
+
+def decode_start(path: Path, start: bytes, encoding: str) -> str:
+    """The first bytes as text, without a byte-order mark; the last character may be cut."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(start, final=len(start) < START_BYTES)
+    except UnicodeDecodeError:
+        raise _wrong(path, encoding) from None
+    return text.removeprefix("\ufeff")
+
+
+def _wrong(path: Path, encoding: str) -> SourceError:
+    return SourceError(
+        f"{path.name} holds bytes that are not {encoding}. Say --encoding with the one it was saved in, "
+        "such as cp1252, or save it as UTF-8."
+    )
+
+
+@contextmanager
+def in_utf_8(path: Path, encoding: str) -> Iterator[Path]:
+    """A copy of the file in UTF-8 that nobody else may read, for as long as it is needed."""
+    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+        copy = Path(folder) / "utf-8"
+        try:
+            with (
+                _opened(path) as raw,
+                codecs.getreader(encoding)(raw) as read,
+                copy.open("w", encoding="utf-8", newline="") as written,
+            ):
+                shutil.copyfileobj(read, written, START_BYTES)
+        except UnicodeDecodeError:
+            raise _wrong(path, encoding) from None
+        yield copy
