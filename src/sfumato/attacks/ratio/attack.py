@@ -258,7 +258,7 @@ class GroupCounts:
 
         Examples
         --------
-        >>> from sfumato.values.schema import Attribute
+        >>> from sfumato.values.schema import Attribute, Role
         >>> job = Attribute(name="job", role=Role.OTHER, categories=("a", "b"))
         >>> ill = Attribute(name="ill", role=Role.SENSITIVE, categories=("no", "yes"))
         >>> table = CountTable((job, ill), np.array([[81, 420], [9000, 500]]))
