@@ -13,6 +13,8 @@
     │   ├── ReleaseExistsError            the output folder is already there
     │   ├── ReleaseDamagedError           a checksum, file or manifest is not as published
     │   └── ReleaseUnsupportedError       a format version, law or method this version does not know
+    ├── LedgerError                       the ledger of releases cannot be used
+    │   └── PublishedBeforeError          another release of the table adds to one that is still out
     ├── NotIdentifiableError              the release's law leaves the asked quantity undetermined
     ├── TooLargeError                     the request would not fit in memory; says how to ask for less
     ├── DownloadError                     a data set could not be fetched, or is not the one expected
@@ -117,6 +119,14 @@ class ReleaseDamagedError(ReleaseError):
 
 class ReleaseUnsupportedError(ReleaseError):
     """The release uses a format version, law or method that this version does not know."""
+
+
+class LedgerError(SfumatoError):
+    """The ledger of releases cannot be used."""
+
+
+class PublishedBeforeError(LedgerError):
+    """Another release of the table adds to one that is still out."""
 
 
 class NotIdentifiableError(SfumatoError):

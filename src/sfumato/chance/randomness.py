@@ -326,6 +326,11 @@ class NoiseStream:
         return columns, words - columns * words_per_column
 
 
+def secret_bytes(count: int) -> bytes:
+    """Bytes from the operating system, for keys that are kept."""
+    return os.urandom(count)
+
+
 def _choose(is_first: Booleans, first: npt.NDArray[_Item], second: npt.NDArray[_Item]) -> npt.NDArray[_Item]:
     """Give ``np.where`` of two arrays of one type without a branch: twenty times faster."""
     chosen: npt.NDArray[_Item] = np.bitwise_xor(first, second)

@@ -16,6 +16,7 @@ from sfumato.cli import (
     datasets,
     demo,
     inspect,
+    ledger,
     methods,
     plan,
     publish,
@@ -98,6 +99,15 @@ schema_group = typer.Typer(
 )
 _add(schema_group, "infer", schema.infer, schema.EXAMPLES)
 
+ledger_group = typer.Typer(
+    no_args_is_help=True,
+    help="What was published from which table, and what it adds up to.",
+    epilog=examples(*ledger.LIST_EXAMPLES, *ledger.COMPOSE_EXAMPLES, *ledger.WITHDRAW_EXAMPLES),
+)
+_add(ledger_group, "list", ledger.list_entries, ledger.LIST_EXAMPLES)
+_add(ledger_group, "compose", ledger.compose, ledger.COMPOSE_EXAMPLES)
+_add(ledger_group, "withdraw", ledger.withdraw, ledger.WITHDRAW_EXAMPLES)
+
 _add(app, "demo", demo.demo, demo.EXAMPLES, panel=START)
 app.add_typer(datasets_group, name="datasets", rich_help_panel=START)
 app.add_typer(schema_group, name="schema", rich_help_panel=CUSTODIAN)
@@ -106,6 +116,7 @@ _add(app, "methods", methods.methods, methods.EXAMPLES, panel=CUSTODIAN)
 _add(app, "plan", plan.plan, plan.EXAMPLES, panel=CUSTODIAN)
 _add(app, "calibrate", calibrate.calibrate, calibrate.EXAMPLES, panel=CUSTODIAN)
 _add(app, "publish", publish.publish, publish.EXAMPLES, panel=CUSTODIAN)
+app.add_typer(ledger_group, name="ledger", rich_help_panel=CUSTODIAN)
 _add(app, "query", query.query, query.EXAMPLES, panel=ANALYST)
 _add(app, "counts", counts.counts, counts.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)

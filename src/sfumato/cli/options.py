@@ -11,6 +11,7 @@ from sfumato.cli.completion import complete_attacks, complete_methods, complete_
 from sfumato.errors import MissingExtraError
 
 if TYPE_CHECKING:
+    from sfumato.custody.ledger import Ledger
     from sfumato.data.engine import Engine
 
 Data = Annotated[
@@ -88,6 +89,22 @@ EstimatorName = Annotated[
         help="Another estimator of the release's law, such as xiao-tao; the law's own when not given.",
     ),
 ]
+
+LedgerFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger",
+        metavar="FILE",
+        help="Where releases are written down; SFUMATO_LEDGER or a file in your home folder unless given.",
+    ),
+]
+
+
+def ledger_named(path: Path | None) -> Ledger:
+    """The ledger in a file, or this person's own."""
+    from sfumato.custody.ledger import Ledger, default_ledger
+
+    return default_ledger() if path is None else Ledger(path)
 
 
 def engine_named(name: str) -> Engine:

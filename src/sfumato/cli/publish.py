@@ -12,12 +12,14 @@ from sfumato.cli.options import (
     Data,
     DesignFile,
     EngineName,
+    LedgerFile,
     MethodName,
     SchemaFile,
     Settings,
     SqlQuery,
     TableName,
     engine_named,
+    ledger_named,
 )
 from sfumato.cli.showing import progress_bar, show_json, talk, warn
 
@@ -58,6 +60,13 @@ def publish(
     table: TableName = None,
     query: SqlQuery = None,
     engine: EngineName = "duckdb",
+    ledger: LedgerFile = None,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Publish although an earlier release of this table is still out; they add up."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
@@ -76,7 +85,17 @@ def publish(
             "the manifest says so."
         )
     with progress_bar("Publishing", lambda: private.stated_number_of_rows) as advance:
-        release = publish_table(private, chosen, out, format=format, seed=seed, progress=advance)
+        release = publish_table(
+            private,
+            chosen,
+            out,
+            format=format,
+            seed=seed,
+            progress=advance,
+            ledger=ledger_named(ledger),
+            again=again,
+            say=warn,
+        )
     if as_json:
         show_json(_facts(release))
     else:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from pathlib import Path
 from typing import get_args
 
 from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.ledger import Ledger
+from sfumato.custody.ledger.publishing import Say, entered
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -29,6 +33,9 @@ def publish(
     format: Format = "parquet",
     seed: int | None = None,
     progress: Progress | None = None,
+    ledger: Ledger | None = None,
+    again: bool = False,
+    say: Say = warnings.warn,
 ) -> Release:
     r"""Publish private rows by a design, into a new folder.
 
@@ -47,6 +54,12 @@ def publish(
         release is not private.
     progress
         Called with the number of rows read since the last call.
+    ledger
+        Where releases are written down: a second one of the same rows is refused. Left alone by seeded releases.
+    again
+        Publish although an earlier release of the same rows is still out, accepting what they add up to.
+    say
+        Takes what the ledger has to tell.
 
     Returns
     -------
@@ -79,16 +92,22 @@ def publish(
             parameter="method",
         )
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
-    publication = design.publish(table, noise)
-    settled = design.model_copy(update=dict(publication.settled))
-    guarantees = settled.guarantees(table.schema)
+    entry = (
+        nullcontext()
+        if ledger is None or noise.is_reproducible
+        else entered(ledger, table, design, folder, again=again, say=say)
+    )
+    with entry:
+        publication = design.publish(table, noise)
+        settled = design.model_copy(update=dict(publication.settled))
+        guarantees = settled.guarantees(table.schema)
 
-    def describe(entries: tuple[TableEntry, ...]) -> Manifest:
-        return describe_release(
-            settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
-        )
+        def describe(entries: tuple[TableEntry, ...]) -> Manifest:
+            return describe_release(
+                settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
+            )
 
-    write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress)
+        write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress)
     return load_release(folder)
 
 

@@ -32,6 +32,8 @@ class Design(Frozen):
     """What it does to the data, in two or three sentences."""
     weaknesses: ClassVar[tuple[str, ...]]
     """What an attacker may still do; repeated in every manifest."""
+    published_twice: ClassVar[str]
+    """What a second release of the same rows adds to the first."""
     citations: ClassVar[tuple[str, ...]]
     """The works it comes from."""
     reads_units: ClassVar[bool] = False

@@ -33,10 +33,11 @@ Run = Callable[..., Outcome]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with people.csv and schema.toml."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("SFUMATO_DEBUG", raising=False)
+    monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path_factory.mktemp("ledger") / "ledger.db"))
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setenv("COLUMNS", "100")
     csv.write_csv(people(ROWS), tmp_path / "people.csv")

@@ -296,6 +296,6 @@ def test_other_ways_to_write_the_same_rows_are_read(run, folder, respell):
 
 
 def _publish_and_ask(run, folder: Path, out: str, asked: tuple[str, ...]) -> str:
-    outcome = run("publish", "people.csv", *METHOD, "--set", "retention=0.5", "--out", out)
+    outcome = run("publish", "people.csv", *METHOD, "--set", "retention=0.5", "--out", out, "--again")
     assert outcome.exit_code == 0, outcome.stderr
     return run(*asked).stdout

@@ -83,6 +83,9 @@ class Anatomy(Design):
         "Public attributes are published as they are: a person who is unique on them can be found.",
         "Who can rule out l - 1 values of a person's bucket knows the person's value.",
     )
+    published_twice: ClassVar[str] = (
+        "A person's value is in both of its buckets, and other values seldom are: with two values a bucket most people are certain after two releases."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         "Xiao, X. and Tao, Y. (2006). Anatomy: simple and effective privacy preservation. VLDB.",
         "Mothali, R. (2011). Attacking anonymization and constructing improved differentially private classifiers.",

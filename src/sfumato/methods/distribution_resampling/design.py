@@ -53,6 +53,9 @@ class DistributionResampling(Design):
         "Associations with other attributes are lost; answers about them only pretend independence.",
         "Publishing the same rows again averages the error of each value's count away.",
     )
+    published_twice: ClassVar[str] = (
+        "A row's published value says next to nothing about the row, however often it is drawn anew; the distribution is learned more accurately."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         (
             "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum "

@@ -112,6 +112,9 @@ class RandomizedResponse(Design):
         ),
         "Publishing the same rows again with fresh noise adds up: the epsilons of all releases count together.",
     )
+    published_twice: ClassVar[str] = (
+        "Draws are fresh in every release, so the epsilons of an attribute add up: whoever links the rows by the public attributes averages the noise away."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         "Warner, S. L. (1965). Randomized response: a survey technique for eliminating evasive answer bias.",
         "Guo, L. (2010). Randomization based privacy preserving categorical data analysis. UNC Charlotte.",

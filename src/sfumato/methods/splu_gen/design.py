@@ -100,6 +100,9 @@ class SPLUGen(Design):
         "Publishing the same rows again with fresh draws lets anyone average the error away.",
         "Someone who knows that two people share a very rare value learns from both keeping it.",
     )
+    published_twice: ClassVar[str] = (
+        "Decoys are fresh in every release and the true value is not: whoever links the rows by the public attributes sees it recur, and averaging tells small counts."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         (
             "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum "

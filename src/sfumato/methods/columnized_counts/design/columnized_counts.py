@@ -109,6 +109,7 @@ class ColumnizedCounts(Design):
         "What the k people behind a row have in common is published.",
         "Publishing the same rows again adds up: the epsilons and deltas of all releases count together.",
     )
+    published_twice: ClassVar[str] = "Epsilons and deltas add up."
     citations: ClassVar[tuple[str, ...]] = (
         "Li, T. and Li, N. Microdata publishing with algorithmic privacy guarantees. Purdue University.",
     )

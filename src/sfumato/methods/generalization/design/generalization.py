@@ -135,6 +135,9 @@ class Generalization(Design):
         "Two releases of overlapping tables can be intersected; each may be k-anonymous and both together not.",
         "Attributes that are not quasi-identifiers are published as they are.",
     )
+    published_twice: ClassVar[str] = (
+        "A person is in a class of either release, and the rows that fit both classes may be far fewer than k: k-anonymity does not compose unless the recoding is the same."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         "Sweeney, L. (2002). k-anonymity: a model for protecting privacy. IJUFKS 10(5).",
         "LeFevre, K., DeWitt, D. J., Ramakrishnan, R. (2006). Mondrian multidimensional k-anonymity. ICDE.",

@@ -128,6 +128,7 @@ class NoisyMarginals(Design):
         "Questions about attributes that share no table cannot be answered.",
         "Publishing the same rows again adds up: the epsilons of all releases count together.",
     )
+    published_twice: ClassVar[str] = "Epsilons and deltas add up."
     citations: ClassVar[tuple[str, ...]] = (
         "Dwork, C., McSherry, F., Nissim, K. and Smith, A. (2006). Calibrating noise to sensitivity in private data analysis.",
         "Canonne, C., Kamath, G. and Steinke, T. (2020). The discrete Gaussian for differential privacy.",

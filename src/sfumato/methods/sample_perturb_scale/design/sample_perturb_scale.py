@@ -138,6 +138,9 @@ class SamplePerturbScale(Design):
         "Groups with the same distribution of the sensitive attribute can be pooled by an attacker, as by anyone.",
         "Publishing the same rows again with fresh noise lets an attacker average the releases.",
     )
+    published_twice: ClassVar[str] = (
+        "Samples and draws are fresh in every release: averaged, m releases reconstruct a group as well as one with m times the sample, and the promise for one no longer holds."
+    )
     citations: ClassVar[tuple[str, ...]] = (
         "Han, C. (2016). Sensitive disclosures under differential privacy guarantees. Simon Fraser University.",
     )

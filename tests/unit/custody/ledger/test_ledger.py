@@ -1,0 +1,206 @@
+"""What was released from which table, and what it adds up to."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+
+import pytest
+
+from samples import SCHEMA, people
+from sfumato import METHODS, publish, read_table
+from sfumato.custody.ledger import Ledger, compose_entries
+from sfumato.errors import LedgerError, PublishedBeforeError
+from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.values.schema import Schema
+
+
+def only(*names):
+    """The schema of some columns."""
+    return Schema(attributes=SCHEMA.select(names))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """A new ledger."""
+    return Ledger(tmp_path / "books" / "ledger.db")
+
+
+@pytest.fixture
+def table():
+    """Private rows with an identifier."""
+    return read_table(people(400), SCHEMA)
+
+
+@pytest.fixture
+def said():
+    """What the ledger had to tell."""
+    return []
+
+
+@pytest.fixture
+def again(tmp_path, table, ledger, said):
+    """Publishes the table, or another, into a numbered folder."""
+
+    def make(design=None, *, rows=table, **options):
+        number = len(list(tmp_path.glob("release-*")))
+        chosen = design or RandomizedResponse(retention=0.5)
+        return publish(
+            rows, chosen, tmp_path / f"release-{number}", ledger=ledger, say=said.append, **options
+        )
+
+    return make
+
+
+def test_a_second_release_is_refused_with_what_it_would_cost(again, ledger):
+    """The composed epsilon is twice that of one release."""
+    first = again()
+    epsilon = first.guarantees[0].epsilon
+    with pytest.raises(PublishedBeforeError, match="neither deleted nor withdrawn") as refusal:
+        again()
+    assert f"{2 * epsilon:.4g}-local differential privacy" in str(refusal.value)
+    assert str(first.folder) in str(refusal.value)
+    assert "--again" in str(refusal.value)
+    assert len(ledger.entries()) == 1
+
+
+def test_another_order_and_other_columns_are_still_the_same_table(again):
+    """Whatever part of the rows is published."""
+    again()
+    part = read_table(
+        people(400).sort_by("age").select(["person", "sex", "job"]), only("person", "sex", "job")
+    )
+    with pytest.raises(PublishedBeforeError):
+        again(rows=part)
+
+
+def test_again_publishes_and_both_count(again, ledger):
+    """What is accepted is written down too."""
+    again()
+    again(again=True)
+    together = compose_entries(ledger.entries()).together
+    assert isinstance(together[0], LocalDifferentialPrivacy)
+    assert len(ledger.entries()) == 2
+
+
+def test_a_deleted_release_no_longer_refuses_and_is_mentioned(again, said):
+    """Its folder is gone; whether somebody has a copy, the custodian must know."""
+    shutil.rmtree(again().folder)
+    again()
+    assert "no longer at" in said[0]
+
+
+def test_a_withdrawn_release_no_longer_counts(again, ledger, said):
+    """The custodian has said so."""
+    again()
+    ledger.withdraw(1)
+    again()
+    assert not said
+    with pytest.raises(LedgerError, match="no entry 9"):
+        ledger.withdraw(9)
+
+
+def test_seeded_releases_never_touch_the_ledger(again, ledger):
+    """They are not private anyway."""
+    again(seed=1)
+    assert not ledger.path.parent.exists()
+
+
+def test_publishing_without_a_ledger_touches_none(table, tmp_path, monkeypatch):
+    """Python's publish has none unless it is given."""
+    monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path / "never.db"))
+    publish(table, RandomizedResponse(retention=0.5), tmp_path / "plain")
+    assert not (tmp_path / "never.db").exists()
+
+
+def test_only_the_owner_can_read_ledger_and_key(again, ledger):
+    """Mode 600, both; the key is not in the ledger."""
+    again()
+    for path in (ledger.path, ledger.path.with_suffix(".key")):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert ledger.key.hex().encode() not in ledger.path.read_bytes()
+
+
+def test_no_private_value_is_in_the_ledger(again, ledger):
+    """Neither a cell nor a count; the identifier's values least of all."""
+    again()
+    content = ledger.path.read_bytes()
+    for marker in (b"person-1", b"Sales", b"Tech"):
+        assert marker not in content
+
+
+def test_a_lost_key_is_said(again, ledger):
+    """Without it every table would look new."""
+    again()
+    ledger.path.with_suffix(".key").unlink()
+    with pytest.raises(LedgerError, match="key"):
+        again()
+
+
+def test_a_failed_publication_leaves_no_entry(again, ledger, monkeypatch):
+    """Nothing was released."""
+    monkeypatch.setattr("sfumato.custody.publish.write_release", _fail)
+    with pytest.raises(KeyboardInterrupt):
+        again()
+    assert ledger.entries() == ()
+
+
+def _fail(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_an_entry_whose_release_was_never_written_does_not_count(again, ledger, table, tmp_path):
+    """As a killed process leaves it."""
+    again()
+    first = ledger.entries()[0]
+    ledger.withdraw(1)
+    ledger.enter(tmp_path / "never", first.table, first.design, first.guarantees)
+    again()
+    assert [each.counts for each in ledger.entries()] == [False, False, True]
+
+
+def test_shared_people_are_noticed(again):
+    """Half of the people of another table are in the first."""
+    again()
+    other = read_table(people(800, seed=9), SCHEMA)
+    with pytest.raises(PublishedBeforeError, match="about 400 people"):
+        again(rows=other)
+
+
+def test_without_an_identifier_it_says_that_it_cannot_tell(again, said):
+    """Rather than that nobody is shared."""
+    names = ["sex", "age", "job"]
+    again(rows=read_table(people(400).select(names), only(*names)))
+    again(rows=read_table(people(400, seed=9).select(names), only(*names)))
+    assert "cannot tell" in said[0]
+
+
+def test_methods_without_a_rule_say_what_a_second_release_costs(again):
+    """Anatomy has no epsilon to add up."""
+    again(Anatomy(l_value=2))
+    with pytest.raises(PublishedBeforeError, match="most people are certain after two releases"):
+        again(Anatomy(l_value=2))
+
+
+def test_central_epsilons_add_up(again):
+    """Under one neighbouring relation."""
+    again(NoisyMarginals(epsilon=1))
+    with pytest.raises(PublishedBeforeError, match=r"1\.5-differential privacy"):
+        again(NoisyMarginals(epsilon=0.5))
+
+
+@pytest.mark.parametrize("name", list(METHODS.members))
+def test_every_method_says_what_a_second_release_adds(name):
+    """In a sentence."""
+    assert METHODS.members[name].published_twice.endswith(".")
+
+
+def test_a_file_that_is_no_ledger_is_refused(tmp_path, again, ledger):
+    """And is left as it was."""
+    ledger.path.parent.mkdir()
+    ledger.path.write_text("this is a letter, not a ledger, and it is long enough to be read as a page " * 40)
+    with pytest.raises(LedgerError, match="cannot be used"):
+        again()
