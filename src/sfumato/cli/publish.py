@@ -67,14 +67,26 @@ def publish(
             "--again", help="Publish although an earlier release of this table is still out; they add up."
         ),
     ] = False,
+    sign: Annotated[
+        Path | None,
+        typer.Option(
+            "--sign", metavar="KEY", help="File of a private Ed25519 key to sign the manifest with."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
     from sfumato.cli.parameters import design_from
     from sfumato.custody.publish import publish as publish_table
     from sfumato.data.private_table import read_table
+    from sfumato.release.signature import Signer
 
     chosen = design_from(method, settings, design)
+    signer = (
+        None
+        if sign is None
+        else Signer(sign, password=lambda: typer.prompt("Password of the key", hide_input=True))
+    )
     private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))
     if seed is not None:
         warn("this release is NOT PRIVATE. Whoever knows or guesses the seed can undo the noise.")
@@ -95,6 +107,7 @@ def publish(
             ledger=ledger_named(ledger),
             again=again,
             say=warn,
+            sign=signer,
         )
     if as_json:
         show_json(_facts(release))

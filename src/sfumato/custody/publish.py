@@ -18,6 +18,7 @@ from sfumato.methods.base import Design
 from sfumato.release.manifest import Format, Manifest, TableEntry
 from sfumato.release.publication import Publication
 from sfumato.release.release import Release, load_release
+from sfumato.release.signature import Signer
 from sfumato.release.storage import Progress, refuse_existing_folder, write_release
 from sfumato.values.schema import Schema
 
@@ -36,6 +37,7 @@ def publish(
     ledger: Ledger | None = None,
     again: bool = False,
     say: Say = warnings.warn,
+    sign: Signer | str | Path | None = None,
 ) -> Release:
     r"""Publish private rows by a design, into a new folder.
 
@@ -60,6 +62,8 @@ def publish(
         Publish although an earlier release of the same rows is still out, accepting what they add up to.
     say
         Takes what the ledger has to tell.
+    sign
+        Signs the manifest: a signer, or the file of a private Ed25519 key.
 
     Returns
     -------
@@ -91,6 +95,8 @@ def publish(
             "Publish them by columnized-counts, or pivot to one row for each unit and take [long] out of the schema.",
             parameter="method",
         )
+    # Read before anything is made, so that a wrong key costs nothing.
+    signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     entry = (
         nullcontext()
@@ -107,7 +113,7 @@ def publish(
                 settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
             )
 
-        write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress)
+        write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress, signer=signer)
     return load_release(folder)
 
 

@@ -14,7 +14,8 @@ from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
-from sfumato.release.manifest import Manifest
+from sfumato.release.manifest import MANIFEST_NAME, Manifest
+from sfumato.release.signature import Signature, read_signature
 from sfumato.release.storage import read_manifest, verified_source
 from sfumato.values.answers import Answer, AnswerTable
 from sfumato.values.batches import CodedBatch
@@ -94,6 +95,23 @@ class Release:
     def law(self) -> Law:
         """How published counts relate to true ones."""
         return LAWS.read(self.manifest.law)
+
+    @cached_property
+    def signature(self) -> Signature | None:
+        """Who vouches for it; None where nobody signed.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When the signature is not of this manifest.
+        """
+        found = read_signature(self.folder)
+        if found is not None and not found.fits((self.folder / MANIFEST_NAME).read_bytes()):
+            raise ReleaseDamagedError(
+                "the release's signature is not of its manifest: one of them was changed after signing. "
+                "Get the release again from where it came."
+            )
+        return found
 
     @cached_property
     def guarantees(self) -> tuple[Guarantee, ...]:

@@ -23,6 +23,7 @@ from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
 from sfumato.release.publication import PublishedTable
 from sfumato.release.random_order import in_random_order
+from sfumato.release.signature import SIGNATURE_NAME, Signer
 from sfumato.values.batches import CodedBatch
 
 Progress = Callable[[int], None]
@@ -37,6 +38,7 @@ def write_release(
     noise: NoiseSource,
     format: Format,
     progress: Progress | None = None,
+    signer: Signer | None = None,
 ) -> Manifest:
     """Write a release folder. It appears under its name only when all of it is written.
 
@@ -54,6 +56,8 @@ def write_release(
         Of the files.
     progress
         Called with the number of rows read since the last call.
+    signer
+        Signs the manifest.
 
     Raises
     ------
@@ -68,8 +72,10 @@ def write_release(
             for table in tables
         )
         manifest = describe(entries)
-        text = json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False)
-        (staging / MANIFEST_NAME).write_text(text + "\n", encoding="utf-8")
+        content = (json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False) + "\n").encode()
+        (staging / MANIFEST_NAME).write_bytes(content)
+        if signer is not None:
+            (staging / SIGNATURE_NAME).write_text(signer.sign(content).to_text(), encoding="ascii")
     return manifest
 
 

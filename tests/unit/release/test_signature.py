@@ -1,0 +1,117 @@
+"""Who vouches for a release can be checked, and only who holds the key can vouch."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+from samples import SCHEMA, people
+from sfumato import load_release, publish, read_table
+from sfumato.errors import ParameterError, ReleaseDamagedError
+from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.release.signature import SIGNATURE_NAME, Signature, Signer, read_public_key
+
+FORMS = {
+    "pem": (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8),
+    "openssh": (serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH),
+}
+
+
+@pytest.fixture(params=FORMS)
+def keys(request, tmp_path):
+    """Files of a private and a public key."""
+    encoding, form = FORMS[request.param]
+    key = Ed25519PrivateKey.generate()
+    private, public = tmp_path / "key", tmp_path / "key.pub"
+    private.write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+    public.write_bytes(
+        key.public_key().public_bytes(encoding, serialization.PublicFormat.SubjectPublicKeyInfo)
+        if request.param == "pem"
+        else key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    )
+    return private, public
+
+
+@pytest.fixture
+def signed(keys, tmp_path):
+    """A signed release."""
+    table = read_table(people(100), SCHEMA)
+    return publish(table, RandomizedResponse(retention=0.5), tmp_path / "release", sign=keys[0])
+
+
+def test_a_signed_release_names_the_key(signed, keys):
+    """The public half that was told by other means is the one in the folder."""
+    assert load_release(signed.folder).signature.public_key == read_public_key(keys[1])
+
+
+def test_a_changed_manifest_does_not_fit(signed):
+    """Even when its checksum was made anew."""
+    manifest = signed.folder / "datapackage.json"
+    manifest.write_bytes(manifest.read_bytes() + b"\n")
+    with pytest.raises(ReleaseDamagedError, match="signature is not of its manifest"):
+        _ = load_release(signed.folder).signature
+
+
+def test_another_key_gives_another_signature(signed):
+    """A signature under a key that did not sign does not fit."""
+    content = (signed.folder / "datapackage.json").read_bytes()
+    other = Ed25519PrivateKey.generate()
+    raw = other.public_key().public_bytes_raw()
+    assert signed.signature.fits(content)
+    assert not Signature(raw, signed.signature.signed).fits(content)
+    assert Signature(raw, other.sign(content)).fits(content)
+
+
+def test_a_release_need_not_be_signed(tmp_path):
+    """None, rather than an error."""
+    table = read_table(people(100), SCHEMA)
+    assert publish(table, RandomizedResponse(retention=0.5), tmp_path / "release").signature is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"algorithm": "none", "public_key": "", "signature": ""}', "[" * 9999]
+)
+def test_what_is_no_signature_is_refused(signed, text):
+    """In a sentence."""
+    (signed.folder / SIGNATURE_NAME).write_text(text)
+    with pytest.raises(ReleaseDamagedError, match="not a signature"):
+        _ = load_release(signed.folder).signature
+
+
+def test_a_key_with_a_password_asks_for_it(tmp_path):
+    """Once, and a wrong one is refused without a word of the key."""
+    key = Ed25519PrivateKey.generate()
+    path = tmp_path / "locked.pem"
+    path.write_bytes(key.private_bytes(*FORMS["pem"], serialization.BestAvailableEncryption(b"open sesame")))
+    assert Signer(path, password=lambda: "open sesame").sign(b"x").fits(b"x")
+    for wrong in (lambda: "sesame", None):
+        with pytest.raises(ParameterError, match="not a private Ed25519 key"):
+            Signer(path, password=wrong)
+
+
+def test_other_files_are_not_keys(tmp_path, keys):
+    """A public key does not sign, an RSA key is another kind, a device is no file."""
+    rsa = tmp_path / "rsa.pem"
+    rsa.write_bytes(
+        generate_private_key(65537, 2048).private_bytes(*FORMS["pem"], serialization.NoEncryption())
+    )
+    for path in (keys[1], rsa, tmp_path / "none", tmp_path):
+        with pytest.raises(ParameterError):
+            Signer(path)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ParameterError):
+        read_public_key(tmp_path / "pipe")
+    (tmp_path / "long").write_bytes(b"x" * 100_000)
+    with pytest.raises(ParameterError, match="too long"):
+        read_public_key(tmp_path / "long")
+
+
+def test_the_key_is_shown_nowhere(keys):
+    """Not in the repr, and not beside the signature."""
+    signer = Signer(keys[0])
+    assert "private" not in repr(signer).lower()
+    assert len(repr(signer)) < 30
