@@ -113,7 +113,9 @@ def publish(
                 settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
             )
 
-        write_release(publication.tables, describe, folder, noise=noise, format=format, progress=progress, signer=signer)
+        write_release(
+            publication.tables, describe, folder, noise=noise, format=format, progress=progress, signer=signer
+        )
     return load_release(folder)
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources import Source, quote_name, quote_text
+from sfumato.data.sources.base import Source
+from sfumato.data.sql_text import quote_name, quote_text
 
 SKETCH_SIZE = 1024
 """Smallest hashes kept of a column of people; the standard error of an overlap is then at most 1.6 points."""

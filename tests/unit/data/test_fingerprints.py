@@ -9,7 +9,7 @@ import pytest
 from samples import people
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.fingerprints import SKETCH_SIZE, Sketch, fingerprint
-from sfumato.data.sources import ArrowData
+from sfumato.data.sources.arrow import ArrowData
 
 KEY = bytes(range(32))
 
