@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from classifier_trial import ClassifierTrial, cross_validate
 
 import sfumato
-from sfumato.analysis.classifier_trial import ClassifierTrial, cross_validate
 from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
 from sfumato.errors import DownloadError

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from scripts import load_script
+
 FOLDER = Path(__file__).resolve().parents[2] / "reproductions" / "mothali"
 CLAIMS = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))["claims"]
 RESULTS = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
@@ -49,11 +51,7 @@ def test_marginals_are_better_calibrated_than_their_product(size):
 @pytest.mark.slow
 def test_the_reproduction_runs_again_with_the_same_accuracy(tmp_path, monkeypatch):
     """Adult is fetched; the best start of exact EM at bucket size 2, from the same seeds."""
-    import importlib.util
-
-    spec = importlib.util.spec_from_file_location("mothali_reproduce", FOLDER / "reproduce.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    script = load_script(FOLDER / "reproduce.py")
     monkeypatch.setattr(script, "SIZES", (2,))
     monkeypatch.setattr(script, "PRINTED_SIZES", ())
     again = script.run(script.read_adult(tmp_path))["2"]["exact"]

@@ -213,53 +213,6 @@ def fit_prior_rate(noisy: npt.ArrayLike, scale: float) -> Floats:
     return np.asarray(np.exp((low + high) / 2) / scale)
 
 
-def compare_risks(
-    dimension: int,
-    *,
-    scale: float = 1.0,
-    small: float = 1.0,
-    large: float = 100.0,
-    vectors: int = 50_000,
-    seed: int = 0,
-) -> dict[str, tuple[float, float]]:
-    """Squared error of every estimator less that of the noisy counts themselves, by simulation.
-
-    True vectors have a random number of entries, at least one and not all, uniform up to ``small``
-    and the others uniform up to ``large`` (Mothali 2011, section 7.2, whose numbers are not given).
-
-    Returns
-    -------
-    dict
-        Estimator to mean difference and its standard error. ``counts`` is compared with noisy counts
-        cut at zero, all others with the noisy counts as they are.
-
-    Examples
-    --------
-    >>> risks = compare_risks(10, vectors=2_000)
-    >>> risks["printed"][0] > 0 > risks["threshold"][0]
-    True
-    """
-    generator = np.random.default_rng(seed)
-    number_small = generator.integers(1, dimension, size=(vectors, 1))
-    is_small = np.arange(dimension) < number_small
-    truth = generator.random((vectors, dimension)) * np.where(is_small, small, large)
-    noisy = truth + generator.laplace(scale=scale, size=truth.shape)
-    estimates: dict[str, Floats] = {
-        mode: shift(noisy, _shifts(noisy, scale)) for mode, shift in _SHIFTED.items() if mode != "counts"
-    }
-    estimates["james-stein"] = james_stein(noisy, scale**2)
-    rates = fit_prior_rate(noisy, scale)
-    estimates["exact"] = posterior_mean(noisy, scale, rates[:, None])
-    baseline = np.sum((noisy - truth) ** 2, axis=1)
-    differences = {name: np.sum((each - truth) ** 2, axis=1) - baseline for name, each in estimates.items()}
-    cut = np.clip(noisy, 0, None)
-    cut_error = np.sum((cut - truth) ** 2, axis=1)
-    counts_error = np.sum((_SHIFTED["counts"](cut, _shifts(cut, scale)) - truth) ** 2, axis=1)
-    differences["counts"] = counts_error - cut_error
-    root = np.sqrt(vectors)
-    return {name: (float(each.mean()), float(each.std(ddof=1) / root)) for name, each in differences.items()}
-
-
 def _shifts(counts: Floats, scale: float) -> Floats:
     """``2 p sigma^2 / |x|_1`` along the last axis (7.13); infinite, so that all is cut, when x is zero."""
     length = np.sum(np.abs(counts), axis=-1, keepdims=counts.ndim > 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import functools
 import io
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -126,31 +125,3 @@ def read_raw(content: bytes, *, part: str) -> Iterator[tuple[str, ...]]:
         if len(cells) == len(COLUMNS):
             *values, income = ("" if cell == "?" else cell for cell in cells)
             yield (*values, income.removesuffix("."), part)
-
-
-def count_complete_rows(data: Path) -> Counter[tuple[str, str]]:
-    r"""Number of rows without an empty cell, by part and income.
-
-    Papers on Adult mostly use these rows only.
-
-    Parameters
-    ----------
-    data
-        The ``adult.csv`` that :func:`fetch` wrote.
-
-    Returns
-    -------
-    Counter
-        ``(part, income)`` to the number of complete rows.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     data = Path(folder) / "small.csv"
-    ...     _ = data.write_text("sex,income,part\nMale,>50K,test\n,>50K,test\n")
-    ...     dict(count_complete_rows(data))
-    {('test', '>50K'): 1}
-    """
-    with data.open(encoding="utf-8", newline="") as file:
-        return Counter((row["part"], row["income"]) for row in csv.DictReader(file) if all(row.values()))

@@ -12,7 +12,6 @@ import pytest
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import DataError, MissingExtraError, ParameterError, TooLargeError
 from sfumato.methods.columnized_counts.kernels.clustering import (
-    clustering_cost,
     columns_by_medoids,
     overlapping_columns,
     require_clustering,
@@ -84,6 +83,12 @@ def test_phi_squared_of_items_is_that_of_having_them():
     has = np.array([[value is not None for value in row] for row in RATINGS])
     table = [[np.sum((has[:, 0] == a) & (has[:, 3] == b)) for b in (0, 1)] for a in (0, 1)]
     assert count_pairs(units).similarity("phi-squared")[0, 3] == pytest.approx(phi_squared(table), rel=1e-6)
+
+
+def clustering_cost(similarity, groups):
+    """Sum of distances to the best medoid of each column."""
+    distances = 1 - np.asarray(similarity, np.float64)
+    return float(sum(distances[np.ix_(each, each)].sum(axis=0).min() for each in groups))
 
 
 def test_medoids_of_the_worked_example():

@@ -84,19 +84,6 @@ def columns_by_medoids(similarity: npt.NDArray[Any], number: int, *, spread_loos
     return tuple(sorted(groups))
 
 
-def clustering_cost(similarity: npt.NDArray[Any], groups: Sequence[Sequence[int]]) -> float:
-    """Sum of distances to the best medoid of each column.
-
-    Examples
-    --------
-    >>> alike = np.array([[1, 0.6, 0, 0], [0.6, 1, 0, 0], [0, 0, 1, 0.75], [0, 0, 0.75, 1]])
-    >>> round(clustering_cost(alike, [(0, 1), (2, 3)]), 6)
-    0.65
-    """
-    distances = 1 - np.asarray(similarity, np.float64)
-    return float(sum(distances[np.ix_(each, each)].sum(axis=0).min() for each in groups))
-
-
 def overlapping_columns(
     similarity: npt.NDArray[Any], numbers: Sequence[int], *, spread_loose: bool = True
 ) -> Groups:

@@ -1,6 +1,13 @@
-"""The privacy measure of MASK: how often a distorted bit, redrawn from its posterior, comes back."""
+"""Early measures of what a binary randomized response hides: Guo (2010), section 5.1.
+
+Jeopardy (Leysieffer and Warner): how much one answer betrays. MASK's measure (Rizvi and Haritsa): how often a
+distorted bit, redrawn from its posterior, comes back. Neither is a promise that a release could make; amplification
+and reconstruction risk, which are, extend them to more categories.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -71,3 +78,68 @@ def mask_privacy(
         )
     absent, present = bit_recovery(distortion, share_of_ones)
     return 100 * (1 - weight_of_ones * present - (1 - weight_of_ones) * absent)
+
+
+def jeopardy(distortion: DenseDistortion | UniformDistortion, answer: int, group: int) -> float:
+    """How many times likelier an answer is from members of a group than from the others, g(R|A).
+
+    Parameters
+    ----------
+    distortion
+        Of two categories.
+    answer
+        Code of the published category R.
+    group
+        Code of the true category A.
+
+    Returns
+    -------
+    float
+        1 when the answer says nothing; infinite when the others never give it.
+
+    References
+    ----------
+    Leysieffer and Warner (1976); Guo (2010), section 5.1.
+
+    Examples
+    --------
+    >>> from sfumato.chance.distortion import warner
+    >>> round(jeopardy(warner(0.8), answer=0, group=0), 12)
+    4.0
+    """
+    _require_binary(distortion)
+    matrix = distortion.dense()
+    others = float(matrix[1 - group, answer])
+    return float(matrix[group, answer]) / others if others > 0 else math.inf
+
+
+def membership_belief(
+    distortion: DenseDistortion | UniformDistortion, prior: float, answer: int, group: int
+) -> float:
+    """Probability of belonging to the group after an answer, Pr(A|R), by Bayes.
+
+    Examples
+    --------
+    >>> from sfumato.chance.distortion import warner
+    >>> round(membership_belief(warner(0.8), 0.3, answer=0, group=0), 5)
+    0.63158
+    """
+    _require_binary(distortion)
+    if not 0 <= prior <= 1:
+        raise ParameterError(
+            f"the prior must lie between 0 and 1, got {prior}. It is the share of the group in the population.",
+            parameter="prior",
+        )
+    matrix = distortion.dense()
+    member = prior * float(matrix[group, answer])
+    other = (1 - prior) * float(matrix[1 - group, answer])
+    return member / (member + other) if member + other > 0 else prior
+
+
+def _require_binary(distortion: DenseDistortion | UniformDistortion) -> None:
+    if distortion.size != 2:
+        raise ParameterError(
+            f"jeopardy is defined for two categories, got {distortion.size}. "
+            "Use amplification, its extension to more.",
+            parameter="distortion",
+        )

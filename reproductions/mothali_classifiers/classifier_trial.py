@@ -15,6 +15,7 @@ from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Codes, Floats, Integers
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.result_tables import ResultTable
 
 ESTIMATORS: dict[str, Callable[[Floats, float], Floats]] = {
@@ -203,7 +204,7 @@ class _Judge:
     def __init__(self, codes: Codes, class_codes: Codes, frequencies: Integers, pseudo_count: float) -> None:
         self.different, place = np.unique(codes, axis=0, return_inverse=True)
         number = len(frequencies)
-        pairs = np.bincount(place.ravel() * number + class_codes, minlength=len(self.different) * number)
+        pairs = MixedRadix([len(self.different), number]).tabulate([place.ravel(), class_codes])
         self.by_class = pairs.reshape(-1, number)
         self.majority, self.rarest = int(np.argmax(frequencies)), int(np.argmin(frequencies))
         self.pseudo_count = pseudo_count
