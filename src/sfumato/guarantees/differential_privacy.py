@@ -165,12 +165,17 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     >>> epsilon_of_rho(0.1, 1e-6) < 0.1 + 2 * math.sqrt(0.1 * math.log(1e6))
     True
     """
-    low, high = 0.0, rho + 2 * math.sqrt(rho * math.log(1 / delta))
-    # The delta of a given epsilon falls as epsilon grows; a hundred halvings exhaust a double.
-    for _ in range(100):
-        middle = (low + high) / 2
-        low, high = (low, middle) if delta_of_rho(rho, middle) <= delta else (middle, high)
-    return high
+    from scipy.optimize import brentq
+
+    largest = rho + 2 * math.sqrt(rho * math.log(1 / delta))
+    if _log_delta(rho, 0.0) <= math.log(delta):
+        return 0.0
+    # The delta of a given epsilon falls as epsilon grows.
+    epsilon = float(brentq(lambda each: _log_delta(rho, each) - math.log(delta), 0.0, largest))
+    # Never below, however the search ended.
+    while _log_delta(rho, epsilon) > math.log(delta):
+        epsilon += 1e-12 * largest
+    return min(epsilon, largest)
 
 
 def delta_of_rho(rho: float, epsilon: float) -> float:
@@ -183,19 +188,7 @@ def delta_of_rho(rho: float, epsilon: float) -> float:
     >>> delta_of_rho(0.1, 0.5) > delta_of_rho(0.1, 1.0)
     True
     """
-
-    def log_delta(log_order: float) -> float:
-        above = math.exp(log_order)
-        order = 1 + above
-        return above * (order * rho - epsilon) - log_order + order * math.log1p(-1 / order)
-
-    # The logarithm is convex in the order and so has one valley; golden sections find it.
-    shrink = (math.sqrt(5) - 1) / 2
-    low, high = -20.0, math.log(max(epsilon / rho, 1.0)) + 20
-    for _ in range(120):
-        left, right = high - shrink * (high - low), low + shrink * (high - low)
-        low, high = (low, right) if log_delta(left) < log_delta(right) else (left, high)
-    return min(math.exp(min(log_delta((low + high) / 2), 0.0)), 1.0)
+    return math.exp(min(_log_delta(rho, epsilon), 0.0))
 
 
 def rho_of_epsilon(epsilon: float, delta: float) -> float:
@@ -206,11 +199,29 @@ def rho_of_epsilon(epsilon: float, delta: float) -> float:
     >>> epsilon_of_rho(rho_of_epsilon(1.0, 1e-6), 1e-6) <= 1.0
     True
     """
-    low, high = 0.0, epsilon
-    while delta_of_rho(high, epsilon) <= delta:
-        low, high = high, 2 * high
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if delta_of_rho(middle, epsilon) <= delta else (low, middle)
-    # A last part in a billion below, for the rounding of the two searches inside one another.
-    return low * (1 - 1e-9)
+    from scipy.optimize import brentq
+
+    def excess(log_rho: float) -> float:
+        return _log_delta(math.exp(log_rho), epsilon) - math.log(delta)
+
+    high = math.log(epsilon)
+    while excess(high) <= 0:
+        high += 1
+    low = high - 1
+    while excess(low) > 0:
+        low -= 1
+    # A part in a billion below, for the rounding of the two searches inside one another.
+    return math.exp(brentq(excess, low, high)) * (1 - 1e-9)
+
+
+def _log_delta(rho: float, epsilon: float) -> float:
+    from scipy.optimize import minimize_scalar
+
+    def at(log_order: float) -> float:
+        above = math.exp(log_order)
+        order = 1 + above
+        return above * (order * rho - epsilon) - log_order + order * math.log1p(-1 / order)
+
+    # Convex in the order, so that there is one valley. Short of its ground the delta is larger: still a promise.
+    ends = (-20.0, math.log(max(epsilon / rho, 1.0)) + 20)
+    return float(minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-9}).fun)

@@ -106,8 +106,7 @@ def smallest_hiding_scale(
 
     Infinite when none hides: even the ratio of two counts of pure noise is close now and then.
 
-    Closeness falls as the scale grows, so that a bisection over the most exposed pair finds it, to
-    nine digits.
+    Closeness falls as the scale grows, so that a search over the most exposed pair finds it.
 
     Examples
     --------
@@ -125,13 +124,14 @@ def smallest_hiding_scale(
     if not theta.size:
         return 0.0
 
-    def exposed(scale: float) -> float:
-        return float(closeness_probability(theta, phi, Laplace(scale=scale), tolerance=tolerance).max())
+    def excess(log_scale: float) -> float:
+        noise = Laplace(scale=float(np.exp(log_scale)))
+        return float(closeness_probability(theta, phi, noise, tolerance=tolerance).max()) - smallest_closeness
 
-    low, high = 1e-6, float(phi.max()) * 1e3
-    if exposed(high) >= smallest_closeness:
+    from scipy.optimize import brentq
+
+    low, high = np.log(1e-6), np.log(float(phi.max()) * 1e3)
+    if excess(high) >= 0:
         return np.inf
-    for _ in range(60):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if exposed(middle) >= smallest_closeness else (low, middle)
-    return high
+    # A last part in a billion above, where the search has ended on either side.
+    return float(np.exp(brentq(excess, low, high, xtol=1e-12))) * (1 + 1e-9)

@@ -78,21 +78,22 @@ def ratio_cdf(ratio: npt.ArrayLike, part: npt.ArrayLike, group: npt.ArrayLike, s
 
 
 def ratio_quantiles(levels: npt.ArrayLike, part: float, group: float, scale: float) -> Floats:
-    """Values that the noisy ratio stays below with the given probabilities, by bisection.
+    """Values that the noisy ratio stays below with the given probabilities.
 
     Examples
     --------
     >>> ratio_quantiles([0.05, 0.5, 0.95], 420, 501, 20.0).round(3).tolist()
     [0.724, 0.838, 0.967]
     """
-    wanted = np.asarray(levels, np.float64)
+    from scipy.optimize.elementwise import find_root
+
     # Tails of a ratio fall like 1/z, so that the search runs over a compressed line.
-    low, high = np.full(wanted.shape, -1 + 1e-12), np.full(wanted.shape, 1 - 1e-12)
-    for _ in range(80):
-        middle = (low + high) / 2
-        is_below = ratio_cdf(middle / (1 - np.abs(middle)), part, group, scale) < wanted
-        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
-    return np.asarray(high / (1 - np.abs(high)))
+    def excess(place: Floats, level: Floats) -> Floats:
+        return ratio_cdf(place / (1 - np.abs(place)), part, group, scale) - level
+
+    wanted = np.asarray(levels, np.float64)
+    place = find_root(excess, (-1 + 1e-12, 1 - 1e-12), args=(wanted,)).x
+    return np.asarray(place / (1 - np.abs(place)))
 
 
 def approximate_moments(part: float, group: float, variance: float) -> tuple[float, float]:
