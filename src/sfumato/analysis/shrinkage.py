@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 Mode = Literal["counts", "threshold", "signed", "printed", "exact"]
 """``counts``: cut at zero, then soft threshold (the useful one for counts). ``threshold``: soft threshold with

@@ -13,7 +13,8 @@ from sfumato.errors import ParameterError
 from sfumato.guarantees.small_sum_privacy import error_probabilities, smallest_error_probability
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.release import Release, load_release
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 
 
 class Averaging(Attack):

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 from sfumato.data.knowledge import Knowledge
 from sfumato.frozen import Frozen
 from sfumato.release import Release
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 
 
 @dataclass(frozen=True, eq=False)

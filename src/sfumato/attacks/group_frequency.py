@@ -19,7 +19,8 @@ from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.release import Release
 from sfumato.values.arrays import Floats
-from sfumato.values.result_tables import ResultTable, percent
+from sfumato.values.number_text import percent
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role
 
 GRID = 401

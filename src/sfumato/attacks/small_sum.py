@@ -23,7 +23,8 @@ from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 
 Columns = dict[str, npt.NDArray[Any]]
 

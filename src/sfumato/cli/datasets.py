@@ -10,6 +10,7 @@ import typer
 from sfumato.cli.completion import complete_datasets
 from sfumato.cli.options import AsJson
 from sfumato.cli.showing import progress_bar, show_json, talk
+from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:
     from sfumato.datasets import DatasetFiles
@@ -90,4 +91,4 @@ def _show_files(files: DatasetFiles, *, as_json: bool) -> None:
     if as_json:
         show_json(files.to_dict())
     else:
-        typer.echo(f"{files.data}: {files.rows:,} rows\n{files.schema}: their schema")
+        typer.echo(f"{files.data}: {counted(files.rows, 'row')}\n{files.schema}: their schema")

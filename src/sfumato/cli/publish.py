@@ -22,6 +22,7 @@ from sfumato.cli.options import (
     ledger_named,
 )
 from sfumato.cli.showing import progress_bar, show_json, talk, warn
+from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:
     from sfumato.release import Release
@@ -132,6 +133,6 @@ def _facts(release: Release) -> dict[str, Any]:
 
 def _summary(release: Release) -> str:
     promises = [f"  {each.sentence}" for each in release.guarantees]
-    title = f"{release.folder}: {release.number_of_rows:,} rows by {release.method}"
+    title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"
     privacy = release.manifest.privacy
     return "\n".join([title, "Promise", *promises, f"{privacy[:1].upper()}{privacy[1:]}."])

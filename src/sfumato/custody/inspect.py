@@ -10,7 +10,8 @@ import numpy as np
 
 from sfumato.data.private_table import PrivateTable
 from sfumato.values.arrays import Integers
-from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.number_text import Cell, percent
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)

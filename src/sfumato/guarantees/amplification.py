@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 
 class Amplification(Guarantee):

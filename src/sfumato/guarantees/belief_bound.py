@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from sfumato.guarantees.amplification import gamma_of_beliefs
 from sfumato.guarantees.base import Guarantee
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 Belief = Annotated[float, Field(gt=0, lt=1)]
 

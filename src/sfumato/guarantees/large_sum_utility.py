@@ -10,7 +10,7 @@ from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.small_sum_privacy import error_probabilities, require_gamma
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 
 class LargeSumUtility(Guarantee):

@@ -13,7 +13,7 @@ from sfumato.chance.distortion import AxisMatrix, contract, squared, transposed
 from sfumato.guarantees.base import Guarantee
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent, percent_as_stated
 from sfumato.values.schema import Attribute
 
 Bound = Annotated[float, Field(gt=0, lt=1)]
@@ -69,7 +69,7 @@ class ReconstructionRisk(Guarantee):
     @property
     def sentence(self) -> str:
         """The promise with its numbers."""
-        rows = "every row" if self.share == 1 else f"{100 * self.share:.6g} % of the rows"
+        rows = "every row" if self.share == 1 else f"{percent_as_stated(self.share)} of the rows"
         lower = "".join(f", {value} at most {bound:.4g}" for value, bound in self.bound_by_value.items())
         return (
             f"reconstruction risk of {self.sensitive} given {', '.join(self.quasi_identifiers)} at most "

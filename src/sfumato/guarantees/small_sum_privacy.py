@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
 from sfumato.values.arrays import Floats
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 Boundary = Literal["accurate", "wrong"]
 """What an answer exactly ``relative_error`` away counts as.

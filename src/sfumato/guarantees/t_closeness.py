@@ -9,7 +9,7 @@ from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
 from sfumato.values.arrays import Booleans, Counts, Floats
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 
 Ground = Literal["equal", "ordered"]
 """How far apart two sensitive values are: all equally far, or by their places in the order of categories."""

@@ -21,6 +21,7 @@ from sfumato.values.answers import Answer, AnswerTable
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.number_text import counted
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -50,7 +51,9 @@ class Release:
         self._occupied: dict[tuple[tuple[str, ...], str | None], OccupiedCounts] = {}
 
     def __repr__(self) -> str:
-        return f"Release({self.method}: {', '.join(self.schema.names)}; {self.number_of_rows:,} rows)"
+        return (
+            f"Release({self.method}: {', '.join(self.schema.names)}; {counted(self.number_of_rows, 'row')})"
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -11,10 +11,11 @@ import numpy as np
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.amplification import Amplification
 from sfumato.release import Release
-from sfumato.report.margin_sections import LEVEL, show_share
+from sfumato.report.margin_sections import LEVEL
 from sfumato.report.margins import CONFIDENCE_LEVEL
 from sfumato.values.answers import Answer, AnswerTable
 from sfumato.values.arrays import Integers
+from sfumato.values.number_text import show_share
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.selection import Selection
 

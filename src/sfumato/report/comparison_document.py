@@ -19,7 +19,7 @@ from sfumato.report.document import (
 )
 from sfumato.report.figures import comparison_chart, cost_chart, interval_chart
 from sfumato.report.margin_sections import LEVEL
-from sfumato.values.answers import show
+from sfumato.values.number_text import show
 
 LARGEST_GROUP_CHART = 15
 """Categories of the group that are shown: the most frequent ones."""

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from sfumato.values.result_tables import ResultTable, show_cell
+from sfumato.values.number_text import show_cell
+from sfumato.values.result_tables import ResultTable
 
 
 @dataclass(frozen=True)

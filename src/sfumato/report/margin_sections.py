@@ -11,9 +11,9 @@ import numpy.typing as npt
 from sfumato.report.document import Block, Figure, Folded, Grid, Paragraph, Section, Subheading
 from sfumato.report.figures import LARGEST_CHART, interval_chart
 from sfumato.report.margins import CONFIDENCE_LEVEL, Margin, OpenMargin, TrueMargin
-from sfumato.values.answers import show
+from sfumato.values.number_text import percent_as_stated, show, show_share
 
-LEVEL = f"{100 * CONFIDENCE_LEVEL:.4g} %"
+LEVEL = percent_as_stated(CONFIDENCE_LEVEL)
 
 
 def estimated_section(margins: Sequence[Margin | OpenMargin]) -> list[Section]:
@@ -89,18 +89,6 @@ def show_estimate(estimate: float, error: float, low: float, high: float) -> tup
     ('1,235', '12', '1,210', '1,259')
     """
     return show(estimate, error), show(error, error), show(low, error), show(high, error)
-
-
-def show_share(share: float) -> str:
-    """A share as a percentage; small ones keep two significant digits.
-
-    Examples
-    --------
-    >>> show_share(0.1234), show_share(0.00034)
-    ('12.3 %', '0.034 %')
-    """
-    percent = 100 * share
-    return f"{percent:.1f} %" if percent >= 1 or percent == 0 else f"{percent:.2g} %"
 
 
 def _figure(margin: Margin, references: npt.NDArray[Any] | None, reference: str) -> Figure:

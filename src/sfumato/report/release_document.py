@@ -27,7 +27,8 @@ from sfumato.report.margin_sections import compared_section, estimated_section, 
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
 from sfumato.report.repetition import release_name, repetition_section
 from sfumato.report.tree_section import tree_section
-from sfumato.values.answers import Answer, show
+from sfumato.values.answers import Answer
+from sfumato.values.number_text import counted, show
 from sfumato.values.schema import Attribute, Schema
 
 LARGEST_LIST = 6
@@ -195,7 +196,7 @@ def _status(margin: Margin | OpenMargin) -> str:
 
 
 def _show_files(tables: Sequence[TableEntry]) -> str:
-    shown = [f"{each.path} ({each.number_of_rows:,} rows)" for each in tables[:LARGEST_LIST]]
+    shown = [f"{each.path} ({counted(each.number_of_rows, 'row')})" for each in tables[:LARGEST_LIST]]
     rest = len(tables) - len(shown)
     return ", ".join(shown) + (f", and {rest} more" if rest else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from sfumato.release import Release
 from sfumato.report.document import Block, Listing, Paragraph, Section
 from sfumato.report.margins import Margin, OpenMargin
 from sfumato.values.selection import Selection
+from sfumato.values.toml_text import toml_value
 
 CONTINUED = " \\\n    "
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -129,16 +129,7 @@ def settings(parameters: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _bare_or_toml(value: Any) -> str:
     is_word = isinstance(value, str) and _WORD.fullmatch(value) and value not in _TOML_WORDS
-    return str(value) if is_word else _toml(value)
-
-
-def _toml(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(key)} = {_toml(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(each) for each in value) + "]"
-    # Texts, numbers and truth values are written the same in JSON and TOML.
-    return json.dumps(value, ensure_ascii=False)
+    return str(value) if is_word else toml_value(value)
 
 
 def publish_command(

@@ -11,24 +11,8 @@ import numpy as np
 
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
+from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.schema import Attribute
-
-
-def show(value: float, standard_error: float) -> str:
-    """Write an estimate to the digits its standard error supports: two significant ones of the error.
-
-    Examples
-    --------
-    >>> show(1234.5678, 12.3)
-    '1,235'
-    >>> show(0.123456, 0.0123)
-    '0.123'
-    """
-    if standard_error > 0 and math.isfinite(standard_error):
-        decimals = max(0, 1 - math.floor(math.log10(standard_error)))
-    else:
-        decimals = 0 if float(value).is_integer() else 6
-    return f"{value:,.{decimals}f}"
 
 
 def show_bounds(bounds: tuple[float, float] | None) -> str:
@@ -143,7 +127,7 @@ class Answer:
 
     def __repr__(self) -> str:
         error = self.standard_error
-        level = f"{100 * self.confidence_level:.4g} %"
+        level = percent_as_stated(self.confidence_level)
         return (
             f"Answer({show(self.estimate, error)} ± {show(error, error)}, "
             f"{level} interval {show(self.low, error)} to {show(self.high, error)})"
@@ -173,7 +157,7 @@ class Answer:
         return (
             f"{self.question or 'all rows'}\n"
             f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}, "
-            f"{100 * self.confidence_level:.4g} % interval {show(self.low, error)} to {show(self.high, error)}\n"
+            f"{percent_as_stated(self.confidence_level)} interval {show(self.low, error)} to {show(self.high, error)}\n"
             f"{show_bounds(self.bounds)}"
             f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
             + (f"\nNote: {self.note}" if self.note else "")
@@ -308,7 +292,7 @@ class AnswerTable:
             if self.estimator.startswith("unbiased")
             else self.estimator
         )
-        title = f"Estimated counts, {100 * self.confidence_level:.4g} % intervals ({kind})"
+        title = f"Estimated counts, {percent_as_stated(self.confidence_level)} intervals ({kind})"
         return "\n".join([title, *lines])
 
     def to_dict(self) -> dict[str, Any]:

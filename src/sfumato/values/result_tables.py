@@ -5,18 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-Cell = str | float | int
-
-
-def percent(share: float, *, decimals: int = 0) -> str:
-    """A share as it is written in sentences: a space before the sign.
-
-    Examples
-    --------
-    >>> percent(0.85), percent(0.1234, decimals=1)
-    ('85 %', '12.3 %')
-    """
-    return f"{100 * share:.{decimals}f} %"
+from sfumato.values.number_text import Cell, show_cell
 
 
 @dataclass(frozen=True)
@@ -78,14 +67,3 @@ class ResultTable:
         ]
         mark = "  [private: computed from the data]" if self.is_private else ""
         return "\n".join([self.title + mark, *lines])
-
-
-def show_cell(cell: Cell) -> str:
-    """A cell as text: whole numbers with thousands marks, others to four significant digits."""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, int):
-        return f"{cell:,}"
-    if cell != 0 and (abs(cell) < 1e-4 or abs(cell) >= 1e15):
-        return f"{cell:.3g}"
-    return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"

@@ -19,7 +19,8 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, BucketedRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute
 
 Ran = Literal["exact", "balanced", "restricted", "approximate", "gibbs", "random"]

@@ -25,7 +25,8 @@ from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import project_to_simplex
 from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
 Covers = tuple[tuple[int, ...], ...]

@@ -28,7 +28,8 @@ from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyM
 from sfumato.release import Release
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
 SHOWN_GROUPS = 20

@@ -19,7 +19,8 @@ from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, BucketedRows
 from sfumato.methods.anatomy.law.composition import BucketComposition
 from sfumato.values.arrays import Booleans, Floats
-from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.number_text import Cell, percent
+from sfumato.values.result_tables import ResultTable
 
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95)
 """Stated probabilities at which exposure and precision are reported."""

@@ -19,7 +19,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     largest_relative_error,
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import counted, percent
 
 Bound = Literal["chernoff", "exact"]
 Cap = Literal["uniform", "group"]
@@ -149,7 +149,7 @@ class ReconstructionPrivacy(Guarantee):
         """The promise with its numbers, and how much the numbers are worth."""
         tails = self.true_tails(self.uniform_cap, 1.0)
         kind = "Chernoff's bound on the probability" if self.bound == "chernoff" else "the probability"
-        rows = "1 row" if self.uniform_cap == 1 else f"{self.uniform_cap} rows"
+        rows = counted(self.uniform_cap, "row")
         sizes = (
             f"at most {rows} of any group {'is' if self.uniform_cap == 1 else 'are'} used"
             if self.cap == "uniform"

@@ -8,7 +8,8 @@ import numpy as np
 
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.values.arrays import Integers
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 
 PROBABILITIES = (0.01, 0.5, 0.99)
 """Release probabilities whose counts a plan states."""

@@ -23,7 +23,8 @@ from sfumato.chance.noise import LARGEST_SUMMED_GAUSSIAN, DiscreteGaussian, Disc
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.noisy_marginals.design.choice import Measurement
 from sfumato.values.arrays import Floats
-from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.number_text import Cell, percent
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role
 
 Noise = DiscreteLaplace | DiscreteGaussian

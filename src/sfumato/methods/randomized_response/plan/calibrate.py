@@ -26,7 +26,8 @@ from sfumato.methods.randomized_response.plan.optimum import (
 )
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.result_tables import ResultTable, percent
+from sfumato.values.number_text import percent
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
 

@@ -11,7 +11,8 @@ from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPr
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedValues
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.values.arrays import Integers
-from sfumato.values.result_tables import ResultTable, percent
+from sfumato.values.number_text import percent
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
 FREQUENCIES = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1)

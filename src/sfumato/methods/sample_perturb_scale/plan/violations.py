@@ -12,7 +12,8 @@ from sfumato.data.personal_groups import PersonalGroups
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale, count_groups
 from sfumato.methods.sample_perturb_scale.plan.expectations import violation_table
-from sfumato.values.result_tables import ResultTable, percent
+from sfumato.values.number_text import percent
+from sfumato.values.result_tables import ResultTable
 
 
 @dataclass(frozen=True, eq=False)

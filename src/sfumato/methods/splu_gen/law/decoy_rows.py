@@ -21,7 +21,7 @@ from sfumato.methods.splu_gen.law.selections import Selections
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
-from sfumato.values.result_tables import percent
+from sfumato.values.number_text import percent
 from sfumato.values.selection import Selection, Tabulation
 
 LARGEST_COVARIANCE = 1_000

@@ -17,7 +17,8 @@ from sfumato.guarantees.small_sum_privacy import (
     vanishing_probability,
 )
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, margin_variance
-from sfumato.values.result_tables import Cell, ResultTable, percent
+from sfumato.values.number_text import Cell, percent
+from sfumato.values.result_tables import ResultTable
 
 SHARES = (0.001, 0.01, 0.1)
 """Shares of rows for which a plan states the expected error."""

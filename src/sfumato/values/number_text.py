@@ -1,0 +1,80 @@
+"""Numbers as they are written for people: counts, shares, estimates to the digits that their errors support."""
+
+from __future__ import annotations
+
+import math
+
+Cell = str | float | int
+"""What a cell of a table of results holds."""
+
+
+def counted(number: int, noun: str) -> str:
+    """A count and what is counted.
+
+    Examples
+    --------
+    >>> counted(1, "row"), counted(1234, "row")
+    ('1 row', '1,234 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float, *, decimals: int = 0) -> str:
+    """A share as it is written in sentences: a space before the sign.
+
+    Examples
+    --------
+    >>> percent(0.85), percent(0.1234, decimals=1)
+    ('85 %', '12.3 %')
+    """
+    return f"{100 * share:.{decimals}f} %"
+
+
+def percent_as_stated(share: float) -> str:
+    """A share that somebody chose, such as a confidence level, with the digits it was given.
+
+    Examples
+    --------
+    >>> percent_as_stated(0.95), percent_as_stated(0.9999)
+    ('95 %', '99.99 %')
+    """
+    return f"{100 * share:.6g} %"
+
+
+def show_share(share: float) -> str:
+    """A share that was found; small ones keep two significant digits.
+
+    Examples
+    --------
+    >>> show_share(0.1234), show_share(0.00034)
+    ('12.3 %', '0.034 %')
+    """
+    return percent(share, decimals=1) if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+
+
+def show(value: float, standard_error: float) -> str:
+    """Write an estimate to the digits its standard error supports: two significant ones of the error.
+
+    Examples
+    --------
+    >>> show(1234.5678, 12.3)
+    '1,235'
+    >>> show(0.123456, 0.0123)
+    '0.123'
+    """
+    if standard_error > 0 and math.isfinite(standard_error):
+        decimals = max(0, 1 - math.floor(math.log10(standard_error)))
+    else:
+        decimals = 0 if float(value).is_integer() else 6
+    return f"{value:,.{decimals}f}"
+
+
+def show_cell(cell: Cell) -> str:
+    """A cell as text: whole numbers with thousands marks, others to four significant digits."""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if cell != 0 and (abs(cell) < 1e-4 or abs(cell) >= 1e15):
+        return f"{cell:.3g}"
+    return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
