@@ -13,7 +13,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
 from sfumato.custody.plan import plan
-from sfumato.errors import DataError, NotIdentifiableError, ParameterError, QueryError, SchemaError
+from sfumato.errors import DataError, NotIdentifiableError, ParameterError, SchemaError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
@@ -330,7 +330,7 @@ def test_a_key_needs_named_units():
 
 def test_recoding_must_name_known_categories(tmp_path):
     """The nearest is suggested."""
-    with pytest.raises(QueryError, match="did you mean 'Sales'"):
+    with pytest.raises(ParameterError, match="did you mean 'Sales'"):
         publish(
             read_table(people(500), SCHEMA), design(recoding={"job": (("Slaes", "Tech"),)}), tmp_path / "r"
         )

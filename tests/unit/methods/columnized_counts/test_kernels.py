@@ -33,7 +33,6 @@ from sfumato.methods.columnized_counts.kernels.wide_rows import (
     FragmentTally,
     WideColumn,
     choose_columns,
-    recode,
 )
 from sfumato.values.schema import Attribute, Role
 
@@ -321,11 +320,3 @@ def test_similarities_that_are_no_numbers_are_refused():
     """The clustering library would go on with nonsense."""
     with pytest.raises(ParameterError, match="must be numbers"):
         columns_by_medoids(np.full((4, 4), np.nan), 2)
-
-
-def test_a_recoding_groups_labels_and_keeps_missing_values():
-    """Labels in no group stay, missing stays missing."""
-    age = Attribute(name="age", role=Role.OTHER, bins=(0, 10, 20, 30), missing="category")
-    coarse, code_of = recode(age, [["[0,10)", "[10,20)"]])
-    assert coarse.labels == ("[0,10) or [10,20)", "[20,30)", "(missing)")
-    assert code_of.tolist() == [0, 0, 1, 2]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.coarsening.merging import classes_of_groups, merge_classes
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.columnized_counts.design.choice import SimilarityBudget, attribute_columns, item_columns
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
@@ -25,7 +26,6 @@ from sfumato.methods.columnized_counts.kernels.wide_rows import (
     FragmentTally,
     WideColumn,
     choose_columns,
-    recode,
 )
 from sfumato.values.arrays import Integers
 from sfumato.values.schema import Attribute, Schema
@@ -87,7 +87,7 @@ class WideCounting:
                 groups = (tuple(range(len(schema.attributes))),) * len(columns)
             else:
                 groups = attribute_columns(table, groups, similarity, noise.named("columns"))
-        coarser = {name: recode(schema[name], groups_of) for name, groups_of in recoding.items()}
+        coarser = {name: _recode(schema[name], groups_of) for name, groups_of in recoding.items()}
         cut = tuple(
             WideColumn(tuple(_published(schema.attributes[place], coarser) for place in group))
             for group in groups
@@ -219,6 +219,12 @@ def read_units(table: PrivateTable, recoding: Recoding) -> tuple[SparseUnits, tu
         codes, items, of_unit = codes[known], items[known], of_unit[known]
     units = SparseUnits.from_triples(rows.names, of_unit, items, codes, item.size, value.size)
     if value.name in recoding:
-        coarse, code_of = recode(value, recoding[value.name])
+        coarse, code_of = _recode(value, recoding[value.name])
         return units.recoded(code_of, coarse.size), (item, coarse)
     return units, (item, value)
+
+
+def _recode(attribute: Attribute, groups: Sequence[Sequence[str]]) -> tuple[Attribute, Integers]:
+    """A coarser attribute, by a public list of groups of labels, and the new code of every old one."""
+    class_of = classes_of_groups(attribute, groups, parameter="recoding")
+    return merge_classes(attribute, class_of, between=" or "), class_of

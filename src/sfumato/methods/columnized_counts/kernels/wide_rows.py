@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -113,41 +113,3 @@ def choose_columns(covered: Booleans, column_budget: int, words: Words) -> Boole
     kept = rank_within(rows, words[rows, columns]) < column_budget
     chosen[rows[kept], columns[kept]] = True
     return chosen
-
-
-def recode(attribute: Attribute, groups: Sequence[Sequence[str]]) -> tuple[Attribute, Integers]:
-    """A coarser attribute, by a public list of groups of labels, and the new code of every old one.
-
-    Labels in no group stay as they are. A missing value stays missing.
-
-    Raises
-    ------
-    QueryError
-        When a group names a category that does not exist.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Role
-    >>> stars = Attribute(name="stars", role=Role.OTHER, categories=("1", "2", "3"))
-    >>> coarse, code_of = recode(stars, [["1", "2"]])
-    >>> coarse.labels, code_of.tolist()
-    (('1 or 2', '3'), [0, 0, 1])
-    """
-    group_of = {attribute.code_of(label): place for place, group in enumerate(groups) for label in group}
-    stated = attribute.size - (attribute.missing == "category")
-    keys = [("group", group_of[code]) if code in group_of else ("label", code) for code in range(stated)]
-    order = list(dict.fromkeys(keys))
-    labels = [
-        " or ".join(attribute.labels[code] for code in range(stated) if keys[code] == key) for key in order
-    ]
-    coarse = Attribute(
-        name=attribute.name,
-        role=attribute.role,
-        categories=tuple(labels),
-        missing=attribute.missing,
-        learned=attribute.learned,
-    )
-    code_of = [order.index(key) for key in keys]
-    if attribute.missing_code is not None:
-        code_of.append(len(order))
-    return coarse, np.array(code_of, np.int64)

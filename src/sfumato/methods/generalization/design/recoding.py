@@ -9,6 +9,7 @@ import numpy as np
 
 from sfumato.data.coarsening.building import FrequencyForm, HierarchyForm, group_label
 from sfumato.data.coarsening.hierarchy import Hierarchy
+from sfumato.data.coarsening.merging import coarser_attribute
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.methods.generalization.kernels.applying import BoxRecoding, LevelRecoding, Recoding
@@ -18,7 +19,7 @@ from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, cut_
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
+from sfumato.values.schema import Attribute, Schema
 
 Covers = tuple[tuple[int, ...], ...]
 
@@ -258,14 +259,5 @@ def _column(original: Attribute, labels: Sequence[str], covers: Covers, codes: I
     """The published attribute of some labels, with the codes that rows have in it."""
     if len(labels) == 1:
         return Column(None, covers, codes)
-    # In the order of their first category, the missing one last as in every attribute.
-    order = sorted(range(len(labels)), key=lambda place: (labels[place] == MISSING_LABEL, covers[place]))
-    stated = tuple(labels[place] for place in order if labels[place] != MISSING_LABEL)
-    attribute = Attribute(
-        name=original.name,
-        role=original.role,
-        categories=stated,
-        missing="category" if MISSING_LABEL in labels else "error",
-        learned=original.learned,
-    )
-    return Column(attribute, tuple(covers[place] for place in order), np.argsort(order)[codes])
+    attribute, code_of = coarser_attribute(original, labels, covers)
+    return Column(attribute, tuple(covers[place] for place in np.argsort(code_of)), code_of[codes])

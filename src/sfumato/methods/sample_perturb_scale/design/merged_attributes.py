@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
+from sfumato.data.coarsening.merging import classes_of_groups, merge_classes
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import DegreesOfFreedom, Linkage, merge_values
-from sfumato.values.arrays import Integers
-from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
+from sfumato.values.schema import Attribute, Schema
 
 MergedValues = dict[str, tuple[tuple[str, ...], ...]]
 """Attribute to its merged classes of labels; labels in no class stay as they are."""
@@ -70,10 +69,9 @@ def merge_schema(schema: Schema, merged_values: MergedValues, *, learned: bool) 
         if not classes:
             attributes.append(attribute)
             continue
-        class_of = _class_of_codes(attribute, classes)
-        number = int(class_of.max()) + 1
-        if number > 1:
-            coarser = _coarser(attribute, class_of, learned=learned)
+        class_of = classes_of_groups(attribute, classes, parameter="merged_values")
+        if class_of.any():
+            coarser = merge_classes(attribute, class_of, between=BETWEEN_LABELS, learned=learned)
             attributes.append(coarser)
             recoding[attribute.name] = class_of.astype(coarser.code_type)
     unknown = [name for name in merged_values if name not in schema.names]
@@ -115,41 +113,3 @@ def learn_merged_values(
                 stacklevel=3,
             )
     return {name: classes for name, classes in found.items() if classes}
-
-
-def _class_of_codes(attribute: Attribute, classes: Sequence[Sequence[str]]) -> Integers:
-    """The new code of each old one, numbered in the order of the classes' first labels."""
-    leader = np.arange(attribute.size)
-    seen: set[str] = set()
-    for labels in classes:
-        for label in labels:
-            if label not in attribute.labels:
-                raise ParameterError(
-                    f"merged_values of {attribute.name!r} names {label!r}; {nearest(label, attribute.labels)}",
-                    parameter="merged_values",
-                )
-            if label in seen:
-                raise ParameterError(
-                    f"merged_values of {attribute.name!r} names {label!r} twice. Put each label in one class.",
-                    parameter="merged_values",
-                )
-            seen.add(label)
-        codes = [attribute.labels.index(label) for label in labels]
-        leader[codes] = min(codes, default=0)
-    return np.unique(leader, return_inverse=True)[1]
-
-
-def _coarser(attribute: Attribute, class_of: Integers, *, learned: bool) -> Attribute:
-    labels = [
-        BETWEEN_LABELS.join(attribute.labels[code] for code in np.flatnonzero(class_of == each))
-        for each in range(int(class_of.max()) + 1)
-    ]
-    # The category of missing values is the last code, hence the last class when it was merged with nothing.
-    has_missing = labels[-1] == MISSING_LABEL
-    return Attribute(
-        name=attribute.name,
-        role=attribute.role,
-        categories=tuple(labels[:-1] if has_missing else labels),
-        missing="category" if has_missing else "error",
-        learned=learned or attribute.learned,
-    )
