@@ -29,10 +29,6 @@ def refuse_existing(*paths: Path, parameter: str) -> None:
     ------
     ParameterError
         Naming the file; nothing is ever overwritten.
-
-    Examples
-    --------
-    >>> refuse_existing(Path("no-such-file.csv"), parameter="out")
     """
     for path in paths:
         # A dangling link would be replaced just as a file would.

@@ -30,11 +30,6 @@ class Averaging(Attack):
     ----------
     Fu, Wang, Wong, Wang and Jiang (2014) leave repeated releases open; the sum over releases is again
     binomial, so the probabilities are exact.
-
-    Examples
-    --------
-    >>> Averaging(other_releases=("second",)).attack
-    'averaging'
     """
 
     attack: Literal["averaging"] = "averaging"

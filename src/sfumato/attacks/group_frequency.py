@@ -35,11 +35,6 @@ class GroupFrequency(Attack):
 
     Against every group of published rows that are equal on the quasi-identifiers, the attacker estimates
     the frequency of its most frequent sensitive value, which is then what is likely of each member.
-
-    Examples
-    --------
-    >>> GroupFrequency().relative_error is None
-    True
     """
 
     attack: Literal["group-frequency"] = "group-frequency"

@@ -30,11 +30,6 @@ class ScaleFactor(Attack):
     In a group that was cut to n of N rows every published count is a multiple of about N/n. Where the factor
     is large, the counts of the values give n away; where n depends on the group's largest frequency, so does
     n give that frequency away, far more accurately than the perturbed values do.
-
-    Examples
-    --------
-    >>> ScaleFactor().smallest_factor
-    100.0
     """
 
     attack: Literal["scale-factor"] = "scale-factor"

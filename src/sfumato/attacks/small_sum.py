@@ -53,11 +53,6 @@ class SmallSum(Attack):
     ----------
     Fu, Wang, Wong, Wang and Jiang (2014), Theorem 4, whose proof looks at the published count of the
     value and not at the reconstruction.
-
-    Examples
-    --------
-    >>> SmallSum(trials=50).trials
-    50
     """
 
     attack: Literal["small-sum"] = "small-sum"

@@ -133,11 +133,6 @@ class SparseLinking(Attack):
     References
     ----------
     Narayanan and Shmatikov (2008), Robust de-anonymization of large sparse datasets.
-
-    Examples
-    --------
-    >>> SparseLinking(lead=2.0).target
-    'target'
     """
 
     attack: Literal["sparse-linking"] = "sparse-linking"

@@ -92,11 +92,6 @@ class NoiseSource:
         """Source that the seed alone determines, for tests and demonstrations.
 
         Who knows or guesses the seed can undo the perturbation: what it publishes is not private.
-
-        Examples
-        --------
-        >>> NoiseSource.seeded(7).is_reproducible
-        True
         """
         text = str(require_whole_number(seed, "seed", None, None)).encode()
         return cls(hashlib.sha256(_SEED_TAG + text).digest(), is_reproducible=True)

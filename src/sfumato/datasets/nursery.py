@@ -61,34 +61,13 @@ ADDRESS = "https://archive.ics.uci.edu/static/public/76/nursery.zip"
 def fetch(to: Path) -> DatasetFiles:
     """Download the Nursery data, check them, and write ``nursery.csv`` with its schema.
 
-    Parameters
-    ----------
-    to
-        The folder to write to; made if it is not there.
-
-    Returns
-    -------
-    DatasetFiles
-        The data, the schema, the number of rows.
-
-    Raises
-    ------
-    DownloadError
-        When the repository does not give the expected file.
-    ParameterError
-        When the output exists or cannot be written.
+    See :func:`sfumato.datasets.fetch_dataset`.
     """
     return store_fetched(CARD, to, COLUMNS, lambda: read_raw(_download()))
 
 
 def read_raw(content: bytes) -> list[tuple[str, ...]]:
-    r"""Rows of the raw file; empty lines are none.
-
-    Examples
-    --------
-    >>> len(read_raw(b"usual,proper,complete,1,convenient,convenient,nonprob,priority,priority\n\n")[0])
-    9
-    """
+    """Rows of the raw file; empty lines are none."""
     lines = csv.reader(io.StringIO(content.decode("ascii")))
     return [tuple(cells) for cells in lines if len(cells) == len(COLUMNS)]
 

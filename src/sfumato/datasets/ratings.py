@@ -72,32 +72,7 @@ def rating_triples(rows: int, seed: int, *, items: int = ITEMS) -> Iterator[Trip
 def make(rows: int, seed: int, out: Path, *, progress: Callable[[int], None] | None = None) -> DatasetFiles:
     """Write the ratings, and their schema beside them.
 
-    Parameters
-    ----------
-    rows
-        How many ratings; at least 1.
-    seed
-        Not negative.
-    out
-        A ``.parquet`` or ``.csv`` file.
-    progress
-        Called after each block with the number of rows written so far.
-
-    Returns
-    -------
-    DatasetFiles
-        The data, the schema, the number of rows.
-
-    Raises
-    ------
-    ParameterError
-        When a number is out of bounds, or the output is refused; nothing is written then.
-
-    Examples
-    --------
-    >>> make(10, 7, Path("ratings.xlsx"))
-    Traceback (most recent call last):
-    sfumato.errors.ParameterError: out must end in .parquet or .csv...
+    See :func:`sfumato.datasets.make_dataset`. The seed is not negative.
     """
     check_number("rows", rows, lowest=1)
     check_number("seed", seed, lowest=0)

@@ -25,13 +25,7 @@ UNKNOWN = "-"
 
 @dataclass(frozen=True)
 class Question:
-    """A question with a short name for it.
-
-    Examples
-    --------
-    >>> Question("cooks", "job = 'Cook'").name
-    'cooks'
-    """
+    """A question with a short name for it."""
 
     name: str
     text: str
@@ -39,13 +33,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of people, and the attribute whose distribution within it is looked at.
-
-    Examples
-    --------
-    >>> Group("women", "sex = 'Female'", "job").attribute
-    'job'
-    """
+    """A group of people, and the attribute whose distribution within it is looked at."""
 
     name: str
     text: str
@@ -54,20 +42,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class LabelledRelease:
-    r"""A release and what it is called beside others.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    >>> half = LabelledRelease("half kept", release)
-    >>> round(half.largest_belief("job", 0.5), 12), half.largest_belief("age", 0.5)
-    (0.75, None)
-    """
+    """A release and what it is called beside others."""
 
     label: str
     release: Release
@@ -89,13 +64,7 @@ class LabelledRelease:
 
 @dataclass(frozen=True)
 class Reply:
-    """One question: the truth, and what each release answers.
-
-    Examples
-    --------
-    >>> Reply(Question("cooks", "job = 'Cook'"), 200, ()).relative(-10)
-    -5.0
-    """
+    """One question: the truth, and what each release answers."""
 
     question: Question
     truth: int
@@ -122,12 +91,6 @@ class Comparison:
         True counts of the group's attribute.
     group_answers
         What each release answers for them.
-
-    Examples
-    --------
-    >>> nobody = Comparison((), (), Group("women", "sex = 'Female'", "job"), np.zeros(2, np.int64), ())
-    >>> nobody.coverage
-    (0, 0)
     """
 
     releases: tuple[LabelledRelease, ...]
@@ -206,7 +169,7 @@ def compare_releases(
     questions: Sequence[Question],
     group: Group,
 ) -> Comparison:
-    r"""Ask every release the same questions, and the table itself for the truth.
+    """Ask every release the same questions, and the table itself for the truth.
 
     Parameters
     ----------
@@ -218,21 +181,6 @@ def compare_releases(
         What to ask.
     group
         Whose distribution to look at.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     everybody = Group("people", "", "job")
-    ...     both = compare_releases(
-    ...         [LabelledRelease("half", release)], table, [Question("first", "job = 'a'")], everybody
-    ...     )
-    >>> both.replies[0].truth, both.group_truth.tolist()
-    (500, [500, 500])
     """
     schema = table.schema
 

@@ -34,7 +34,7 @@ SEEDED = Banner(
 
 
 def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> Document:
-    r"""The demonstration's report, as data.
+    """The demonstration's report, as data.
 
     Parameters
     ----------
@@ -44,22 +44,6 @@ def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> 
         Of the table.
     commands
         Lines that repeat it.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato.report.comparison import Group, LabelledRelease, Question, compare_releases
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     everybody = Group("people", "", "job")
-    ...     both = compare_releases(
-    ...         [LabelledRelease("half", release)], table, [Question("first", "job = 'a'")], everybody
-    ...     )
-    >>> describe_comparison(both, rows=1_000, commands="sfumato demo").banners[0].title
-    'These releases are not private'
     """
     number = len(comparison.releases)
     citations = dict.fromkeys(

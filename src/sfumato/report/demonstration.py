@@ -44,11 +44,6 @@ class Variant:
         What it is called in tables and charts.
     design
         The method with its parameters.
-
-    Examples
-    --------
-    >>> [each.folder for each in VARIANTS]
-    ['retention-0.8', 'retention-0.5', 'retention-0.2']
     """
 
     folder: str
@@ -104,16 +99,6 @@ def run_demonstration(out: str | Path, *, rows: int = ROWS, say: Callable[[str],
         When the folder holds anything else than an earlier demonstration.
     ParameterError
         When there are too few rows for the questions.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> said = []
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     run_demonstration(f"{folder}/demo", rows=1_000, say=said.append).name
-    'report.html'
-    >>> "NOT PRIVATE" in said[0]
-    True
     """
     if rows < LEAST_ROWS:
         raise ParameterError(

@@ -12,13 +12,7 @@ from sfumato.values.result_tables import ResultTable
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Running text.
-
-    Examples
-    --------
-    >>> Paragraph("Every row was published.").text
-    'Every row was published.'
-    """
+    """Running text."""
 
     kind: ClassVar[str] = "paragraph"
     text: str
@@ -36,11 +30,6 @@ class Promise:
         With its numbers, in the words of the field.
     details
         Pairs of heading and text.
-
-    Examples
-    --------
-    >>> Promise("Nobody can be sure.", "1-local differential privacy.", (("attacker", "anyone"),)).sentence
-    '1-local differential privacy.'
     """
 
     kind: ClassVar[str] = "promise"
@@ -51,13 +40,7 @@ class Promise:
 
 @dataclass(frozen=True)
 class Bullets:
-    """Sentences that stand side by side.
-
-    Examples
-    --------
-    >>> Bullets(("age: published as it is",)).items
-    ('age: published as it is',)
-    """
+    """Sentences that stand side by side."""
 
     kind: ClassVar[str] = "bullets"
     items: tuple[str, ...]
@@ -65,13 +48,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Facts:
-    """Short facts, each with its name.
-
-    Examples
-    --------
-    >>> Facts((("rows", "20,000"),)).pairs
-    (('rows', '20,000'),)
-    """
+    """Short facts, each with its name."""
 
     kind: ClassVar[str] = "facts"
     pairs: tuple[tuple[str, str], ...]
@@ -144,11 +121,6 @@ class Figure:
         What to see in it.
     description
         For those who cannot see it.
-
-    Examples
-    --------
-    >>> Figure({"mark": "bar"}, "Bars.", "A bar chart.").caption
-    'Bars.'
     """
 
     kind: ClassVar[str] = "figure"
@@ -159,13 +131,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Listing:
-    """Text set as it is: commands or code to copy, a drawing of lines.
-
-    Examples
-    --------
-    >>> Listing("Ask a question", "sfumato query release").text
-    'sfumato query release'
-    """
+    """Text set as it is: commands or code to copy, a drawing of lines."""
 
     kind: ClassVar[str] = "listing"
     title: str
@@ -174,13 +140,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Subheading:
-    """A heading within a section.
-
-    Examples
-    --------
-    >>> Subheading("occupation").text
-    'occupation'
-    """
+    """A heading within a section."""
 
     kind: ClassVar[str] = "subheading"
     text: str
@@ -188,13 +148,7 @@ class Subheading:
 
 @dataclass(frozen=True)
 class Folded:
-    """Blocks behind one line, for the reader who wants them.
-
-    Examples
-    --------
-    >>> Folded("All 50 categories", (Paragraph("a, b, c"),)).summary
-    'All 50 categories'
-    """
+    """Blocks behind one line, for the reader who wants them."""
 
     kind: ClassVar[str] = "folded"
     summary: str
@@ -212,11 +166,6 @@ class Banner:
     ----------
     mark
         ``"not-private"``: the release protects nobody. ``"custodian-only"``: the page itself is private.
-
-    Examples
-    --------
-    >>> Banner("not-private", "Not private", "Made with a seed.").title
-    'Not private'
     """
 
     mark: Literal["not-private", "custodian-only"]
@@ -261,11 +210,6 @@ class Document:
         The one sentence to read when only one is read.
     footer
         Who made it.
-
-    Examples
-    --------
-    >>> Document("Report", "People", "20,000 rows.", (), (), "sfumato").is_private
-    False
     """
 
     eyebrow: str

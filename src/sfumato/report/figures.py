@@ -86,14 +86,6 @@ def interval_chart(
         What the legend calls estimates, the numbers beside them, and certain bounds; None for those not given.
     description
         For those who cannot see the chart.
-
-    Examples
-    --------
-    >>> point = {"category": "Sales", "estimate": 10.0, "low": 8.0, "high": 12.0, "reference": 9}
-    >>> chart = interval_chart([point], attribute="job", estimated="reconstructed", reference="published",
-    ...                        description="One category.")
-    >>> [layer["mark"]["type"] for layer in chart["layer"]]
-    ['rule', 'point', 'point']
     """
     category = {"field": "category", "type": "nominal", "sort": None, "title": None, "axis": {"grid": True}}
     named = {"estimate": estimated, "low": "low", "high": "high"}
@@ -149,13 +141,6 @@ def comparison_chart(
         What the line at zero is called.
     description
         For those who cannot see the chart.
-
-    Examples
-    --------
-    >>> point = {"question": "cooks", "release": "0.5", "estimate": 1.0, "low": -2.0, "high": 4.0}
-    >>> chart = comparison_chart([point], across="difference", zero="truth", description="One.")
-    >>> chart["layer"][0]["mark"]["type"]
-    'rule'
     """
     place = {
         "y": {"field": "question", "type": "nominal", "sort": None, "title": None},
@@ -209,13 +194,6 @@ def cost_chart(
         Titles of the two axes.
     description
         For those who cannot see the chart.
-
-    Examples
-    --------
-    >>> point = {"question": "cooks", "release": "0.5", "promise": 3.9, "error": 2.5}
-    >>> chart = cost_chart([point], across="epsilon", up="error", description="One question.")
-    >>> chart["encoding"]["y"]["scale"]["type"]
-    'log'
     """
     encoding = {
         "x": {

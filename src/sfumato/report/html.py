@@ -58,14 +58,6 @@ def write_page(document: Document, out: Path) -> Path:
     ------
     ReleaseError
         When the file exists, its folder does not, or the disk refuses.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     page = write_page(Document("Report", "a", "b", (), (), "c"), Path(folder) / "report.html")
-    ...     page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    True
     """
     refuse_overwriting(out)
     text = render(document)
@@ -84,10 +76,6 @@ def refuse_overwriting(out: Path) -> None:
     ------
     ReleaseError
         Naming the file.
-
-    Examples
-    --------
-    >>> refuse_overwriting(Path("no-such-report.html"))
     """
     try:
         refuse_existing(out, parameter="out")

@@ -17,16 +17,7 @@ LEVEL = percent_as_stated(CONFIDENCE_LEVEL)
 
 
 def estimated_section(margins: Sequence[Margin | OpenMargin]) -> list[Section]:
-    """Published and reconstructed counts of every attribute that was changed; nothing when none was.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Attribute, Role
-    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
-    >>> [section] = estimated_section([OpenMargin(job, "the law leaves it open.")])
-    >>> section.blocks[-1].text
-    'No estimate: the law leaves it open.'
-    """
+    """Published and reconstructed counts of every attribute that was changed; nothing when none was."""
     shown = [each for each in margins if isinstance(each, OpenMargin) or not each.is_exact]
     if not shown:
         return []
@@ -131,13 +122,7 @@ def _figure(margin: Margin, references: npt.NDArray[Any] | None, reference: str)
 
 
 def exact_section(margins: Sequence[Margin | OpenMargin]) -> list[Section]:
-    """Exact counts of every attribute that has them; nothing when all are estimated.
-
-    Examples
-    --------
-    >>> exact_section([])
-    []
-    """
+    """Exact counts of every attribute that has them; nothing when all are estimated."""
     exact = [each for each in margins if isinstance(each, Margin) and each.is_exact]
     if not exact:
         return []
@@ -169,13 +154,7 @@ def _exact_margin(margin: Margin) -> Folded:
 
 
 def compared_section(truth: Sequence[TrueMargin]) -> Section:
-    """Estimates beside the true counts, with z-scores and how many intervals hold the truth. Private.
-
-    Examples
-    --------
-    >>> compared_section([]).is_private
-    True
-    """
+    """Estimates beside the true counts, with z-scores and how many intervals hold the truth. Private."""
     estimated = [each for each in truth if not each.margin.is_exact]
     exact = [each for each in truth if each.margin.is_exact]
     blocks: list[Block] = []

@@ -33,16 +33,6 @@ class Margin:
     published
         ``(attribute.size,)``, counts of the published rows as they stand; None where the release does not
         hold this attribute as one value for each row.
-
-    Examples
-    --------
-    >>> from sfumato.values.estimates import Estimates
-    >>> from sfumato.values.schema import Role
-    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
-    >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
-    >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")
-    >>> Margin(job, answers, np.array([6, 4])).is_exact
-    False
     """
 
     attribute: Attribute
@@ -89,13 +79,6 @@ class OpenMargin:
         Which attribute.
     reason
         Why not, in a sentence.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Role
-    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
-    >>> OpenMargin(job, "the law leaves it open.").reason
-    'the law leaves it open.'
     """
 
     attribute: Attribute
@@ -103,19 +86,7 @@ class OpenMargin:
 
 
 def read_margins(release: Release) -> tuple[Margin | OpenMargin, ...]:
-    r"""Every published attribute's margin, or the reason why there is none.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     [margin.is_exact for margin in read_margins(release)]
-    [False]
-    """
+    """Every published attribute's margin, or the reason why there is none."""
     return tuple(_read_margin(release, attribute) for attribute in release.schema.attributes)
 
 
@@ -145,16 +116,6 @@ class TrueMargin:
         What the release says.
     truth
         ``(attribute.size,)``, the true counts.
-
-    Examples
-    --------
-    >>> from sfumato.values.estimates import Estimates
-    >>> from sfumato.values.schema import Role
-    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
-    >>> estimates = Estimates(np.array([7.0, 3.0]), np.array([4.0, 4.0]))
-    >>> answers = AnswerTable((job,), ((0, 1),), estimates, 0.95, "a method", "a law", "table")
-    >>> TrueMargin(Margin(job, answers, None), np.array([8, 2])).scores.tolist()
-    [-0.5, 0.5]
     """
 
     margin: Margin
@@ -178,23 +139,12 @@ class TrueMargin:
 
 
 def compare_with_truth(margins: Sequence[Margin | OpenMargin], table: PrivateTable) -> tuple[TrueMargin, ...]:
-    r"""The margins that the release determines, each with the true counts. Private.
+    """The margins that the release determines, each with the true counts. Private.
 
     Raises
     ------
     DataError
         When the table cannot be the one the release was made from.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     [compared.truth.tolist() for compared in compare_with_truth(read_margins(release), table)]
-    [[500, 500]]
     """
     known = [margin for margin in margins if isinstance(margin, Margin)]
     for margin in known:

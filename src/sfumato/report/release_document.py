@@ -56,7 +56,7 @@ def describe_release(
     *,
     command: str | None = None,
 ) -> Document:
-    r"""The whole report of a release, as data.
+    """The whole report of a release, as data.
 
     Parameters
     ----------
@@ -68,19 +68,6 @@ def describe_release(
         The same held against the private table; makes the document private.
     command
         The command line that asked for the report, to be repeated in it.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> from sfumato.report.margins import read_margins
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     document = describe_release(release, read_margins(release))
-    >>> document.sections[1].title
-    'The promise'
     """
     design = _design(release)
     title = design.title if design else release.method

@@ -21,7 +21,7 @@ _TOML_WORDS = ("true", "false", "inf", "nan")
 def repetition_section(
     release: Release, margins: Sequence[Margin | OpenMargin], command: str | None
 ) -> Section:
-    r"""How to publish with the same parameters, and how to ask questions, by command and by Python.
+    """How to publish with the same parameters, and how to ask questions, by command and by Python.
 
     Parameters
     ----------
@@ -31,18 +31,6 @@ def repetition_section(
         What it says of each attribute; one that it determines serves as the example.
     command
         The command line that asked for the report, if there was one.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release = publish(table, RandomizedResponse(retention=0.5), f"{folder}/release")
-    ...     section = repetition_section(release, (), None)
-    >>> [block.title for block in section.blocks[1:]]
-    ['Publish', 'The same in Python']
     """
     noise = (
         "Noise is drawn anew each time, so another release by the same design has other numbers, as good as these. "
@@ -68,18 +56,7 @@ def repetition_section(
 
 
 def release_name(release: Release) -> str:
-    r"""The name of the release's folder, without the folders around it: those are nobody else's business.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import RandomizedResponse, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
-    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     release_name(publish(table, RandomizedResponse(retention=0.5), f"{folder}/people"))
-    'people'
-    """
+    """The name of the release's folder, without the folders around it: those are nobody else's business."""
     return release.folder.resolve().name or "release"
 
 

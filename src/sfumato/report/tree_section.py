@@ -16,7 +16,7 @@ LONGEST_TREE = 400
 
 
 def tree_section(release: Release, design: Design | None = None) -> list[Section]:
-    r"""Trees of the published values, where the law merged categories; nothing where it did not.
+    """Trees of the published values, where the law merged categories; nothing where it did not.
 
     Parameters
     ----------
@@ -24,24 +24,6 @@ def tree_section(release: Release, design: Design | None = None) -> list[Section
         The release.
     design
         Its method with its parameters, where known: the hierarchies it states are shown too.
-
-    Examples
-    --------
-    >>> import tempfile, pyarrow as pa
-    >>> from sfumato import METHODS, Schema, publish, read_table
-    >>> schema = Schema.from_toml('[attributes.age]\nrole = "quasi-identifier"\nbins = [0, 10, 20, 30, 40]')
-    >>> table = read_table(pa.table({"age": [1, 11, 21, 31] * 2}), schema)
-    >>> design = METHODS.make("generalization", {"k": 4, "search": "full-domain"})
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [section] = tree_section(publish(table, design, f"{folder}/release", seed=1))
-    >>> print(section.blocks[1].text)
-    *
-    ├── [0,20)
-    │   ├── [0,10)
-    │   └── [10,20)
-    └── [20,40)
-        ├── [20,30)
-        └── [30,40)
     """
     trees = release.law.trees(release.published_schema)
     if not trees:

@@ -115,13 +115,6 @@ class OccupiedCounts:
         For each attribute, ``(number of combinations,)``.
     counts
         ``(number of combinations,)``, none of them zero; in no particular order.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Attribute, Role
-    >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
-    >>> OccupiedCounts((job,), (np.array([2, 0]),), np.array([5, 1]))
-    OccupiedCounts(job: 2 combinations)
     """
 
     attributes: tuple[Attribute, ...]

@@ -117,24 +117,12 @@ class Selection:
         return cls(_conjunction(read_conditions(text, schema)))
 
     def codes(self, name: str) -> tuple[int, ...] | None:
-        """Codes an attribute may have, or None where it is not restricted.
-
-        Examples
-        --------
-        >>> Selection((("sex", (0,)),)).codes("sex")
-        (0,)
-        """
+        """Codes an attribute may have, or None where it is not restricted."""
         return dict(self.conditions).get(name)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Attributes that are restricted, in the order of first mention.
-
-        Examples
-        --------
-        >>> Selection((("sex", (0,)), ("age", (1, 2)))).names
-        ('sex', 'age')
-        """
+        """Attributes that are restricted, in the order of first mention."""
         return tuple(name for name, _ in self.conditions)
 
     def binding(self, schema: Schema) -> Selection:
@@ -188,11 +176,6 @@ class Tabulation:
     ------
     QueryError
         When an attribute is tabulated twice.
-
-    Examples
-    --------
-    >>> Tabulation(by=("sex",), where=Selection((("age", (0, 1)),))).where.names
-    ('age',)
     """
 
     by: tuple[str, ...] = ()

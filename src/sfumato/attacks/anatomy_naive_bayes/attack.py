@@ -65,11 +65,6 @@ class AnatomyNaiveBayes(Attack):
     References
     ----------
     Mothali (2011), chapters 3-5; Kifer (2009) for the variant ``gibbs``.
-
-    Examples
-    --------
-    >>> AnatomyNaiveBayes(variant="exact", starts=5).starts
-    5
     """
 
     attack: Literal["anatomy-naive-bayes"] = "anatomy-naive-bayes"

@@ -60,11 +60,6 @@ class Linking(Attack):
     References
     ----------
     Guo (2010), section 5.2; his attacker picks one row and redraws it, which finds less than adding up.
-
-    Examples
-    --------
-    >>> Linking(sensitive="job").feasibility
-    'em'
     """
 
     attack: Literal["linking"] = "linking"

@@ -54,11 +54,6 @@ class OutsideLinking(Attack):
     References
     ----------
     Sweeney (2002); El Emam (2013), Guide to the de-identification of personal health information, chapter 16.
-
-    Examples
-    --------
-    >>> OutsideLinking().threshold
-    0.2
     """
 
     attack: Literal["outside-linking"] = "outside-linking"

@@ -52,11 +52,6 @@ class RatioAttack(Attack):
     References
     ----------
     Han (2016), chapter 3: closeness probability, jump, disclosure.
-
-    Examples
-    --------
-    >>> RatioAttack().smallest_jump
-    3.0
     """
 
     attack: Literal["ratio"] = "ratio"

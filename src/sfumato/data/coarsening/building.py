@@ -33,15 +33,7 @@ Fanout = Annotated[int, Field(strict=True, ge=2)]
 
 
 class TreeForm(Frozen):
-    """A hierarchy stated as a tree.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Role
-    >>> sex = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
-    >>> TreeForm(tree={"any": ["F", "M"]}).build(sex).labels
-    ('F', 'M', 'any')
-    """
+    """A hierarchy stated as a tree."""
 
     tree: dict[str, Any]
 
@@ -101,16 +93,7 @@ HierarchyForm = TreeForm | PathsForm | FanoutForm | WidthsForm | FrequencyForm |
 
 
 def stated_hierarchies(forms: Mapping[str, HierarchyForm], schema: Schema) -> dict[str, Hierarchy]:
-    """The hierarchies of attributes whose form needs no private counts and is a tree.
-
-    Examples
-    --------
-    >>> from sfumato.values.schema import Role
-    >>> sex = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
-    >>> found = stated_hierarchies({"sex": FanoutForm(fanout=2)}, Schema(attributes=(sex,)))
-    >>> found["sex"].height
-    1
-    """
+    """The hierarchies of attributes whose form needs no private counts and is a tree."""
     return {
         name: form.build(schema[name])
         for name, form in forms.items()

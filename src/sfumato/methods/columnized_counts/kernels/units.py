@@ -28,11 +28,6 @@ class SparseUnits:
         ``(entries,)`` codes.
     number_of_items, number_of_values
         Sizes of the two domains.
-
-    Examples
-    --------
-    >>> SparseUnits.from_triples(["a", "b"], [0, 1, 0], [2, 0, 1], [4, 4, 3], 3, 5)
-    SparseUnits(2 units, 3 items)
     """
 
     names: Sequence[str]

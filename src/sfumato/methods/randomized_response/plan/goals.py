@@ -15,13 +15,7 @@ from sfumato.values.schema import Role, Schema
 
 
 class TotalEpsilon(Frozen):
-    """The epsilons of a row's perturbed attributes add up to at most this.
-
-    Examples
-    --------
-    >>> TotalEpsilon(epsilon=1.0).epsilon
-    1.0
-    """
+    """The epsilons of a row's perturbed attributes add up to at most this."""
 
     epsilon: Annotated[float, Field(gt=0)]
 
