@@ -1,11 +1,58 @@
-"""What every guarantee says about itself."""
+"""What every guarantee says about itself, and what it may ask of a release to judge it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 from sfumato.frozen import Frozen
+from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Schema
+
+
+class PublishedColumns(Protocol):
+    """What a guarantee may know of a published table."""
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+
+    @property
+    def schema_of_attributes(self) -> Schema:
+        """The categorical columns."""
+
+    @property
+    def integers(self) -> tuple[str, ...]:
+        """The columns of whole numbers."""
+
+
+class PublishedTables(Protocol):
+    """What a guarantee may ask of a release: the tables as they stand, not what they are estimates of."""
+
+    @property
+    def tables(self) -> Sequence[PublishedColumns]:
+        """The published tables."""
+
+    def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
+        """Columns of a published table, categories as codes and whole numbers as they are, in batches."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What published tables say about a promise.
+
+    Parameters
+    ----------
+    holds
+        Nothing in the tables breaks it.
+    sentence
+        The numbers behind that.
+    """
+
+    holds: bool
+    sentence: str
 
 
 class Guarantee(Frozen):
@@ -32,6 +79,11 @@ class Guarantee(Frozen):
     @abstractmethod
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
+
+    def judge(self, published: PublishedTables) -> Judgement | None:
+        """Whether the published tables keep the promise; None when tables alone cannot tell."""
+        del published
+        return None
 
     def describe(self) -> dict[str, str]:
         """What a manifest states beside the numbers."""

@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
 from sfumato.values.arrays import Booleans, Counts, Floats
 
 
-class BetaLikeness(Guarantee):
+class BetaLikeness(SensitiveCriterion):
     """In every class, each value's share exceeds its overall share by at most the factor 1 + beta.
 
     Promise
@@ -34,7 +34,6 @@ class BetaLikeness(Guarantee):
     """
 
     guarantee: Literal["beta-likeness"] = "beta-likeness"
-    attribute: str
     beta: Annotated[float, Field(gt=0)]
 
     protected_unit: ClassVar[str] = "the sensitive value of one row"
@@ -58,9 +57,10 @@ class BetaLikeness(Guarantee):
             f"{1 + self.beta:.3g} times as likely as it was."
         )
 
-    def holds_for(self, counts: Counts) -> bool:
-        """Whether classes, which together are the table, keep the promise; ``(classes, values)``."""
-        return bool(self.classes_that_hold(counts, np.asarray(counts).sum(axis=0)).all())
+    @property
+    def survives_merging(self) -> Merging:
+        """Classes that keep it: shares in the merged class lie between theirs."""
+        return "keeping"
 
     def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
         """Which classes keep the promise, ``(classes,)``, for a table with the given overall counts."""

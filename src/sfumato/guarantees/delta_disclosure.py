@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
 from sfumato.values.arrays import Booleans, Counts, Floats
 
 
-class DeltaDisclosure(Guarantee):
+class DeltaDisclosure(SensitiveCriterion):
     """In every class, the logarithm of a value's share over its overall share is below a bound.
 
     Promise
@@ -35,7 +35,6 @@ class DeltaDisclosure(Guarantee):
     """
 
     guarantee: Literal["delta-disclosure"] = "delta-disclosure"
-    attribute: str
     bound: Annotated[float, Field(gt=0)]
 
     protected_unit: ClassVar[str] = "the sensitive value of one row"
@@ -59,9 +58,10 @@ class DeltaDisclosure(Guarantee):
             f"{np.exp(self.bound):.3g} times as likely, or as unlikely, as it was."
         )
 
-    def holds_for(self, counts: Counts) -> bool:
-        """Whether classes, which together are the table, keep the promise; ``(classes, values)``."""
-        return bool(self.classes_that_hold(counts, np.asarray(counts).sum(axis=0)).all())
+    @property
+    def survives_merging(self) -> Merging:
+        """Classes that keep it: shares in the merged class lie between theirs."""
+        return "keeping"
 
     def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
         """Which classes keep the promise, ``(classes,)``, for a table with the given overall counts."""

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.class_criterion import ClassCriterion, Merging
+from sfumato.values.arrays import Booleans, Counts
 
 
-class KAnonymity(Guarantee):
+class KAnonymity(ClassCriterion):
     """Every published row is equal to at least k - 1 others on the quasi-identifiers.
 
     Promise
@@ -60,13 +60,17 @@ class KAnonymity(Guarantee):
             "and cannot tell which of them is the person's. What all of those rows say is known all the same."
         )
 
-    def holds_for(self, sizes: npt.NDArray[Any]) -> bool:
-        """Whether classes keep the promise.
+    @property
+    def class_attributes(self) -> tuple[str, ...]:
+        """The quasi-identifiers that the promise names."""
+        return self.quasi_identifiers
 
-        Parameters
-        ----------
-        sizes
-            Rows of every class of rows equal on the quasi-identifiers; zeros are no class.
-        """
-        numbers = np.asarray(sizes).ravel()
-        return bool((numbers[numbers > 0] >= self.k).all())
+    @property
+    def survives_merging(self) -> Merging:
+        """Any class: it only gets larger."""
+        return "any"
+
+    def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
+        """Which classes have k rows or more."""
+        del overall
+        return np.asarray(counts.sum(axis=1) >= self.k)

@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
-from sfumato.values.arrays import Counts, Floats
+from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
+from sfumato.values.arrays import Booleans, Counts, Floats
 
 Variant = Literal["fraction", "distinct", "entropy", "recursive"]
 """``fraction``: the largest share of a value in any group is at most 1/l (the one to use). ``distinct``: at least
@@ -16,7 +16,7 @@ l different values. ``entropy``: the entropy of a group is at least ln l. ``recu
 c times the sum of the l-th largest and all smaller ones."""
 
 
-class LDiversity(Guarantee):
+class LDiversity(SensitiveCriterion):
     """In every group, the most frequent sensitive value is held by at most one row in ``l_value``.
 
     Promise
@@ -44,7 +44,6 @@ class LDiversity(Guarantee):
     """
 
     guarantee: Literal["l-diversity"] = "l-diversity"
-    attribute: str
     l_value: Annotated[float, Field(ge=1)]
     variant: Variant = "fraction"
     c: Annotated[float, Field(gt=0)] = 1.0
@@ -79,16 +78,24 @@ class LDiversity(Guarantee):
             f"to guess the person's {self.attribute}. Someone who compares groups can do better."
         )
 
-    def holds_for(self, counts: Counts) -> bool:
-        """Whether groups keep the promise.
+    @property
+    def survives_merging(self) -> Merging:
+        """Different values stay different whatever is merged; shares are kept by classes that keep it too."""
+        return "any" if self.variant == "distinct" else "keeping"
 
-        Parameters
-        ----------
-        counts
-            ``(groups, values)``: how many rows of a group hold each value.
-        """
+    def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
+        """Which groups keep the promise; they are not compared with the whole table."""
+        del overall
         # A share that is exactly 1/l must pass although 1/l has no exact double.
-        return bool((diversity(counts, self.variant, c=self.c) >= self.l_value * (1 - 1e-12)).all())
+        return np.asarray(diversity(counts, self.variant, c=self.c) >= self.l_value * (1 - 1e-12))
+
+    def shortfall(self, overall: Counts) -> str:
+        """The l that all rows together have."""
+        reached = achieved(np.asarray(overall)[None], self.variant, c=self.c)
+        return (
+            f"l_value = {self.l_value:.4g} ({self.variant}) cannot be reached for {self.attribute!r}: all rows in one "
+            f"class have {reached:.4g}. Lower l_value, or choose another kind of diversity."
+        )
 
 
 def diversity(counts: Counts, variant: Variant = "fraction", *, c: float = 1.0) -> Floats:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
 from sfumato.values.arrays import Booleans, Counts, Floats
 from sfumato.values.number_text import percent
 
@@ -15,7 +15,7 @@ Ground = Literal["equal", "ordered"]
 """How far apart two sensitive values are: all equally far, or by their places in the order of categories."""
 
 
-class TCloseness(Guarantee):
+class TCloseness(SensitiveCriterion):
     """In every class, the sensitive distribution is within ``t`` of the whole table's.
 
     Promise
@@ -39,7 +39,6 @@ class TCloseness(Guarantee):
     """
 
     guarantee: Literal["t-closeness"] = "t-closeness"
-    attribute: str
     t: Annotated[float, Field(ge=0, le=1)]
     ground: Ground = "equal"
 
@@ -62,10 +61,10 @@ class TCloseness(Guarantee):
             f"only a little: at most {percent(self.t)} of the group would have to be exchanged to look like everybody."
         )
 
-    def holds_for(self, counts: Counts) -> bool:
-        """Whether classes, which together are the table, keep the promise; ``(classes, values)``."""
-        overall = np.asarray(counts).sum(axis=0)
-        return bool(self.classes_that_hold(counts, overall).all())
+    @property
+    def survives_merging(self) -> Merging:
+        """Classes that keep it: shares in the merged class lie between theirs."""
+        return "keeping"
 
     def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
         """Which classes keep the promise, ``(classes,)``, for a table with the given overall counts."""

@@ -14,7 +14,7 @@ from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
-from sfumato.release.manifest import MANIFEST_NAME, Manifest
+from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.release.signature import Signature, read_signature
 from sfumato.release.storage import read_manifest, verified_source
 from sfumato.values.answers import Answer, AnswerTable
@@ -88,6 +88,11 @@ class Release:
             for each in entry.schema_of_attributes.attributes
         }
         return Schema(attributes=tuple(attributes.values()))
+
+    @property
+    def tables(self) -> tuple[TableEntry, ...]:
+        """The published tables as the manifest lists them; the rows are the first."""
+        return self.manifest.tables
 
     @property
     def number_of_rows(self) -> int:

@@ -23,7 +23,7 @@ SIZES = [4, 3, 2]
 CRITERIA = {
     "size": Criterion(3),
     "distinct": Criterion(2, (lambda counts: (counts > 0).sum(axis=1) >= 2,)),
-    "entropy": Criterion(2, (lambda counts: diversity(counts, "entropy") >= 1.7,), survives_merging=False),
+    "entropy": Criterion(2, (lambda counts: diversity(counts, "entropy") >= 1.7,), merging="keeping"),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.coarsening.building import (
@@ -24,13 +24,19 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.beta_likeness import BetaLikeness
+from sfumato.guarantees.class_criterion import ClassCriterion
 from sfumato.guarantees.delta_disclosure import DeltaDisclosure
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity, Variant
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.t_closeness import Ground, TCloseness
 from sfumato.methods.base import Design
-from sfumato.methods.generalization.design.criteria import Promise, class_criterion, refuse_unreachable
+from sfumato.methods.generalization.design.criteria import (
+    class_criterion,
+    read_criterion,
+    refuse_unreachable,
+    require_fit,
+)
 from sfumato.methods.generalization.design.recoding import (
     Recoded,
     count_rows,
@@ -60,7 +66,7 @@ class Generalization(Design):
 
     Promise
         k-anonymity on the quasi-identifiers, and l-diversity, t-closeness, beta-likeness or
-        delta-disclosure of the sensitive attributes when asked for. With ``search="fixed"``, a recoding
+        delta-disclosure of the sensitive attributes, or any other promise about classes of rows, when asked for. With ``search="fixed"``, a recoding
         that does not look at the data and keeps only rows that at least k people share in all attributes:
         semantic k-anonymity, unless ``suppression`` or learned categories make it look at them after all.
     Against whom
@@ -112,6 +118,11 @@ class Generalization(Design):
     disclosure_bound: Annotated[float, Field(strict=True, gt=0)] | None = Field(
         default=None, description="bound of the delta-disclosure of every sensitive attribute"
     )
+    criteria: tuple[SerializeAsAny[ClassCriterion], ...] = Field(
+        default=(),
+        description="further promises about every class, each as {guarantee = NAME, ...}: `t-closeness` of one attribute, "
+        "or one of another installed package",
+    )
     hierarchies: dict[str, HierarchyForm] = Field(
         default_factory=dict,
         description="by attribute: a tree, paths, fanout, widths, frequency_fanout, ordered, or a file",
@@ -146,6 +157,14 @@ class Generalization(Design):
         "Cohen, A. (2022). Attacks on deidentification's defenses. USENIX Security.",
     )
 
+    @field_validator("criteria", mode="before")
+    @classmethod
+    def _make_criteria(cls, value: Any) -> Any:
+        """A mapping is a guarantee by its name; whether it can judge classes is seen here."""
+        if not isinstance(value, list | tuple):
+            return value
+        return tuple(read_criterion(each) if isinstance(each, Mapping) else each for each in value)
+
     @field_validator("hierarchies", mode="before")
     @classmethod
     def _read_files(cls, value: Any) -> Any:
@@ -171,20 +190,21 @@ class Generalization(Design):
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""
+        criteria = [each.model_dump(mode="json") for each in self.criteria]
         return {
             "method": self.method,
-            **self.model_dump(mode="json", exclude_defaults=True),
+            **self.model_dump(mode="json", exclude_defaults=True, exclude={"criteria"}),
+            **({"criteria": criteria} if criteria else {}),
             "search": self.search,
         }
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
-        """k-anonymity, and what else was asked for, of every sensitive attribute."""
-        promises: list[Guarantee] = [KAnonymity(k=self.k, quasi_identifiers=self._class_names(schema))]
-        if self._looks_at_nothing(schema):
-            promises.append(SemanticKAnonymity(k=self.k))
-        for name in self._sensitive(schema):
-            promises += self._promises(name)
-        return tuple(promises)
+        """k-anonymity, and what else was asked for."""
+        return (
+            KAnonymity(k=self.k, quasi_identifiers=self._class_names(schema)),
+            *((SemanticKAnonymity(k=self.k),) if self._looks_at_nothing(schema) else ()),
+            *self._promises(schema),
+        )
 
     def _looks_at_nothing(self, schema: Schema) -> bool:
         """Whether nothing but the rows with k equals decides what is published (k-DGS; Li and Li, theorem 2)."""
@@ -195,8 +215,20 @@ class Generalization(Design):
         """The hierarchies that are stated, and not built from private counts."""
         return stated_hierarchies(self.hierarchies, schema)
 
-    def _promises(self, name: str) -> list[Promise]:
-        made: list[Promise] = []
+    def _promises(self, schema: Schema) -> tuple[ClassCriterion, ...]:
+        """What classes must satisfy besides k: by every sensitive attribute, then the criteria by themselves."""
+        sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
+        if not sensitive and self._promises_of("any"):
+            raise ParameterError(
+                "l-diversity, t-closeness and their like need a sensitive attribute, and none is marked. "
+                'Give one role = "sensitive" in the schema.',
+                parameter="l_value",
+            )
+        require_fit(self.criteria, self._class_names(schema), schema.publishable.names)
+        return (*(made for name in sensitive for made in self._promises_of(name)), *self.criteria)
+
+    def _promises_of(self, name: str) -> list[ClassCriterion]:
+        made: list[ClassCriterion] = []
         if self.l_value is not None:
             made.append(
                 LDiversity(
@@ -256,7 +288,9 @@ class Generalization(Design):
                 "Lower k, or publish more rows.",
                 parameter="k",
             )
-        sensitive = self._sensitive(schema)
+        promises = self._promises(schema)
+        watched = {each.watched for each in promises}
+        sensitive = tuple(name for name in schema.publishable.names if name in watched)
         if self.search == "fixed":
             hierarchies = {name: self._hierarchy(schema[name], table) for name in self._leveled(schema)}
             recoded = recode_by_levels(table, names, (), self.levels, hierarchies, Criterion(self.k))
@@ -264,7 +298,6 @@ class Generalization(Design):
             return recoded
         rows = count_rows(table, names, sensitive)
         overall = np.bincount(rows.sensitive, weights=rows.counts, minlength=rows.sensitive_size)
-        promises = [each for name in sensitive for each in self._promises(name)]
         sizes = {name: schema[name].size for name in sensitive}
         criterion = class_criterion(self.k, promises, sizes, overall)
         if self.search == "mondrian":
@@ -338,19 +371,6 @@ class Generalization(Design):
                 f"{reason} quasi-identifier, so there is nothing to generalize. "
                 'Give it role = "quasi-identifier" in the schema.',
                 parameter="hierarchies" if outside else None,
-            )
-        return names
-
-    def _sensitive(self, schema: Schema) -> tuple[str, ...]:
-        """Attributes that the criteria are about; none when only k matters."""
-        if not self._promises("any"):
-            return ()
-        names = tuple(each.name for each in schema.with_role(Role.SENSITIVE))
-        if not names:
-            raise ParameterError(
-                "l-diversity, t-closeness and their like need a sensitive attribute, and none is marked. "
-                'Give one role = "sensitive" in the schema.',
-                parameter="l_value",
             )
         return names
 

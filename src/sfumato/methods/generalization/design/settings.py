@@ -19,8 +19,8 @@ def contradiction(settings: Mapping[str, Any]) -> str | None:
         Parameter to value.
     """
     if settings["search"] == "fixed":
-        for name in ("l_value", "t", "beta", "disclosure_bound"):
-            if settings[name] is not None:
+        for name in ("l_value", "t", "beta", "disclosure_bound", "criteria"):
+            if settings[name] not in (None, ()):
                 return f"{name} needs a search; a fixed recoding drops classes by k alone. Leave it out."
         private = [name for name, form in settings["hierarchies"].items() if isinstance(form, FrequencyForm)]
         if private:

@@ -193,8 +193,9 @@ class _Search:
         keys, sizes, passed = self._classes(node)
         finer = tuple(slice(level + 1) for level in node)
         # What a node proves of finer ones: failing classes that stay failing however they are split.
-        # Without suppression that is every failure, because passing classes merge into passing ones.
-        proves_all = self.criterion.survives_merging or self.most_suppressed == 0
+        # Without suppression that is every failure, where passing classes merge into passing ones.
+        merging = self.criterion.merging
+        proves_all = merging == "any" or (merging == "keeping" and self.most_suppressed == 0)
         proving = ~passed if proves_all else sizes < self.criterion.k
         if sizes[proving].sum() > self.most_suppressed:
             self.is_open[finer] = False

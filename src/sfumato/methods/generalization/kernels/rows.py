@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sfumato.guarantees.class_criterion import Merging
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.mixed_radix import MixedRadix
 
@@ -132,9 +133,9 @@ class Criterion:
         Fewest rows of a class.
     tests
         Functions from ``(classes, sensitive values)`` counts to which classes pass, ``(classes,)``.
-    survives_merging
-        Whether a class that passes still passes after merging with *any* other. Size and number of
-        different values do; entropy, ratios and distances do so only when the other class passes too.
+    merging
+        With which other classes one that passes can be merged and still passes: with any, as for size and
+        number of different values; with those that pass too, as for entropy, ratios and distances; or none.
 
     Examples
     --------
@@ -144,7 +145,7 @@ class Criterion:
 
     k: int
     tests: tuple[Callable[[Integers], Booleans], ...] = ()
-    survives_merging: bool = True
+    merging: Merging = "any"
 
     @property
     def needs_sensitive(self) -> bool:

@@ -1,0 +1,213 @@
+"""Promises about classes of rows: each class keeps or breaks them by its own counts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
+from sfumato.values.arrays import Booleans, Counts, Integers
+from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Role
+
+Merging = Literal["any", "keeping", "none"]
+"""What a class that keeps a promise may be merged with so that it still does: any other class, one that keeps it too,
+or none for certain."""
+
+CELLS_AT_ONCE = 4_000_000
+"""Counts over (class, value) held at a time while a release is judged."""
+
+COMBINATIONS_WAITING = 1_000_000
+"""Combinations gathered before they are merged with those counted already; bounds memory."""
+
+
+class ClassCriterion(Guarantee):
+    """A promise that is kept when every class of rows that look alike keeps it.
+
+    A member decides for many classes at once in :meth:`classes_that_hold`. That is all that a method which
+    makes classes, and an auditor who finds them in a release, need.
+    """
+
+    @property
+    def watched(self) -> str | None:
+        """The attribute whose counts within a class decide; None when the number of rows does."""
+        return None
+
+    @property
+    def class_attributes(self) -> tuple[str, ...] | None:
+        """On what the rows of a class are equal; None for all quasi-identifiers that are published."""
+        return None
+
+    @property
+    def survives_merging(self) -> Merging:
+        """With what classes can be merged; a search may skip more when it is much."""
+        return "none"
+
+    @abstractmethod
+    def classes_that_hold(self, counts: Counts, overall: Counts) -> Booleans:
+        """Which classes keep the promise.
+
+        Parameters
+        ----------
+        counts
+            ``(classes, values)`` rows of each class by the watched attribute; one column where none is
+            watched. Every class has at least one row.
+        overall
+            ``(values,)``: of the whole table, which classes may be compared with.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``(classes,)``.
+        """
+
+    def holds_for(self, counts: npt.NDArray[Any]) -> bool:
+        """Whether classes, which together are the table, keep the promise; ``(classes, values)``.
+
+        Where no attribute is watched, sizes of classes in any shape; an entry of 0 is no class.
+        """
+        numbers = np.asarray(counts)
+        if self.watched is None:
+            numbers = numbers.reshape(-1, 1)
+        numbers = numbers[numbers.sum(axis=1) > 0]
+        return bool(self.classes_that_hold(numbers, numbers.sum(axis=0)).all())
+
+    def shortfall(self, overall: Counts) -> str:
+        """Why no table of these overall counts can keep the promise, and what to ask for instead."""
+        del overall
+        return f"not even one class of all rows keeps this promise: {self.sentence} Ask for less."
+
+    def judge(self, published: PublishedTables) -> Judgement | None:
+        """Whether every class in the published tables keeps the promise; None when they hold no such classes.
+
+        Classes are compared with all *published* rows: of rows that a method dropped, the tables say nothing.
+        """
+        counts = published_classes(published, self)
+        if counts is None:
+            return None
+        classes, broken = counts.number_of_classes, 0
+        for part in counts.parts():
+            broken += int(np.count_nonzero(~self.classes_that_hold(part, counts.overall)))
+        return Judgement(
+            broken == 0, f"{broken:,} of {classes:,} classes of published rows break the promise"
+        )
+
+
+class SensitiveCriterion(ClassCriterion):
+    """A promise about how the values of one attribute are spread in every class."""
+
+    attribute: str
+
+    @property
+    def watched(self) -> str | None:
+        """The attribute that the promise is about."""
+        return self.attribute
+
+
+class ClassCounts:
+    """Rows of classes by a watched value, kept as the combinations that occur.
+
+    Parameters
+    ----------
+    classes
+        ``(combinations,)``: number of the class, from 0 on.
+    values
+        ``(combinations,)``: code of the watched value, below ``size``.
+    counts
+        ``(combinations,)`` rows.
+    size
+        Number of values.
+
+    Examples
+    --------
+    >>> some = ClassCounts(np.array([0, 1, 1]), np.array([1, 0, 1]), np.array([5, 2, 3]), 2)
+    >>> [part.tolist() for part in some.parts()], some.overall.tolist()
+    ([[[0, 5], [2, 3]]], [2, 8])
+    """
+
+    def __init__(self, classes: Integers, values: Integers, counts: Integers, size: int) -> None:
+        order = np.argsort(classes, kind="stable")
+        self.classes, self.values, self.counts = classes[order], values[order], counts[order]
+        self.size = size
+        self.number_of_classes = int(self.classes[-1]) + 1 if len(classes) else 0
+        self.overall: Integers = np.bincount(self.values, weights=self.counts, minlength=size).astype(
+            np.int64
+        )
+
+    def parts(self) -> Iterator[Integers]:
+        """Dense counts ``(classes, values)`` of some classes at a time."""
+        step = max(CELLS_AT_ONCE // self.size, 1)
+        for first in range(0, self.number_of_classes, step):
+            number = min(step, self.number_of_classes - first)
+            inside = slice(*np.searchsorted(self.classes, (first, first + number)))
+            cells = (self.classes[inside] - first) * self.size + self.values[inside]
+            counted = np.bincount(cells, weights=self.counts[inside], minlength=number * self.size)
+            yield counted.reshape(number, self.size).astype(np.int64)
+
+
+def published_classes(published: PublishedTables, criterion: ClassCriterion) -> ClassCounts | None:
+    """The classes of a release that a criterion is about; None when no table shows them.
+
+    Rows of a class are equal on the quasi-identifiers beside the watched attribute, and on the whole numbers
+    that another table has too: those tell which of its rows belong together with which here.
+    """
+    watched = criterion.watched
+    tables = [each for each in published.tables if watched is None or watched in each.schema_of_attributes]
+    if not tables:
+        return None
+    table, others = tables[0], [each for each in published.tables if each.name != tables[0].name]
+    shared = [name for name in table.integers if any(name in each.integers for each in others)]
+    known = table.schema_of_attributes
+    quasi_identifiers = [each.name for each in known.with_role(Role.QUASI_IDENTIFIER)]
+    named = criterion.class_attributes
+    by = [name for name in (quasi_identifiers if named is None else named) if name in known]
+    names = [*shared, *(name for name in by if name != watched), *([] if watched is None else [watched])]
+    size = 1 if watched is None else known[watched].size
+    rows, counts = _count(published.scan(table.name, names or known.names[:1]), names)
+    values = np.zeros(len(rows), np.int64) if watched is None else rows[:, -1]
+    return ClassCounts(_numbered(rows if watched is None else rows[:, :-1]), values, counts, size)
+
+
+def _count(batches: Iterable[CodedBatch], names: list[str]) -> tuple[Integers, Integers]:
+    """Different rows, ``(different, columns)``, and how often each occurs."""
+    rows, counts = np.empty((0, len(names)), np.int64), np.empty(0, np.int64)
+    waiting = [(rows, counts)]
+    for batch in batches:
+        columns = [np.asarray(batch.codes[name], np.int64) for name in names]
+        found = np.stack(columns, axis=1) if names else np.empty((batch.number_of_rows, 0), np.int64)
+        waiting.append(_distinct(found, np.ones(len(found), np.int64)))
+        if sum(len(each) for each, _ in waiting) > max(COMBINATIONS_WAITING, 2 * len(waiting[0][0])):
+            waiting = [_merged(waiting)]
+    return _merged(waiting)
+
+
+def _merged(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
+    rows, counts = zip(*parts, strict=True)
+    return _distinct(np.concatenate(rows), np.concatenate(counts))
+
+
+def _distinct(rows: Integers, counts: Integers) -> tuple[Integers, Integers]:
+    """Different rows with the sums of their counts."""
+    _, first, place = np.unique(_numbered(rows), return_index=True, return_inverse=True)
+    return rows[first], np.bincount(place, weights=counts, minlength=len(first)).astype(np.int64)
+
+
+def _numbered(rows: Integers) -> Integers:
+    """Number of each row: equal rows have equal numbers, from 0 on.
+
+    Column by column, because the product of all ranges may not fit 64 bits.
+
+    Examples
+    --------
+    >>> _numbered(np.array([[7, 1], [7, 0], [7, 1]])).tolist()
+    [1, 0, 1]
+    """
+    numbers = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        values, codes = np.unique(column, return_inverse=True)
+        numbers = np.unique(numbers * len(values) + codes, return_inverse=True)[1]
+    return numbers
