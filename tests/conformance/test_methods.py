@@ -14,6 +14,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
 from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError
 from sfumato.methods.base import METHODS
 
@@ -146,10 +147,11 @@ def test_consistent_counts_are_not_negative(name, method, releases):
 def test_a_plan_needs_no_data_and_marks_what_it_computes_from_data(name, method):
     """Without a table nothing is private; with one, what was computed from it says so."""
     design = method.example(SCHEMA)
-    public = design.plan_tables(SCHEMA, 2_000, None)
+    public = plan(design, SCHEMA, 2_000).tables
     assert public
     assert not any(each.is_private for each in public)
-    with_data = design.plan_tables(SCHEMA, 2_000, read_table(people(2_000), SCHEMA))
+    with_data = plan(design, SCHEMA, 2_000, table=read_table(people(2_000), SCHEMA)).tables
+    assert any(each.is_private for each in with_data)
     assert {each.title for each in public if not each.is_private} <= {each.title for each in with_data}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
+from sfumato.methods.accuracy import ExpectedErrors
 from sfumato.methods.base import Design
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -102,4 +103,17 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             parameter="rows",
         )
     guarantees = design.guarantees(schema)
-    return Plan(design, rows, guarantees, design.plan_tables(schema, rows, table))
+    special = design.plan_tables(schema, rows, table)
+    return Plan(design, rows, guarantees, (*special, *_errors(design, schema, rows, table)))
+
+
+def _errors(design: Design, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
+    """The errors that the law lets expect; with the table, also those at its true counts."""
+    law = design.planned_law(schema)
+    if law is None:
+        return ()
+    errors = ExpectedErrors(law, schema, rows, design.can_publish)
+    if table is None:
+        return errors.by_share()
+    true_counts = [table.count_by([name]) for name in errors.depending_on_counts]
+    return (*errors.by_share(), *errors.at_counts(true_counts))

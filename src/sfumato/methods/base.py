@@ -12,7 +12,9 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.families import Family
 from sfumato.frozen import Frozen
 from sfumato.guarantees import Guarantee
+from sfumato.laws import Law
 from sfumato.release.publication import Publication
+from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 from sfumato.values.toml_text import toml_key, toml_value
@@ -47,9 +49,24 @@ class Design(Frozen):
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
         """Everything that becomes the release; rows are made while they are written."""
 
-    @abstractmethod
+    def planned_law(self, schema: Schema) -> Law | None:
+        """The law from which a plan takes the errors of every attribute's counts.
+
+        None unless a method says otherwise: where the private rows decide the law, or the error of an
+        attribute's counts depends on more than those counts.
+        """
+        del schema
+        return None
+
+    def can_publish(self, counts: CountTable) -> bool:
+        """Whether a table in which one attribute has these counts can be published; any can, unless a method says otherwise."""
+        del counts
+        return True
+
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
-        """Expected accuracy before publishing; what is computed from the table is marked private."""
+        """What a plan says besides the errors that the law lets expect; what the table told is marked private."""
+        del schema, rows, table
+        return ()
 
     @classmethod
     @abstractmethod

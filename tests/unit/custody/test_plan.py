@@ -10,6 +10,8 @@ from samples import SCHEMA, people
 from sfumato import RandomizedResponse, read_table
 from sfumato.custody.plan import plan
 from sfumato.errors import ParameterError, QueryError
+from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
 
 DESIGN = RandomizedResponse(retention=0.5)
 
@@ -25,8 +27,40 @@ def test_the_promise_is_that_of_the_design():
 def test_the_standard_error_is_the_formula_s():
     """Var = [f q1 (1-q1) + (1-f) q0 (1-q0)] n / p^2 at f = 0.1, q1 = 0.625, q0 = 0.125, n = 1000."""
     by_hand = math.sqrt(1000 * (0.1 * 0.625 * 0.375 + 0.9 * 0.125 * 0.875) / 0.25)
-    errors = plan(DESIGN, SCHEMA, 1000).to_dict()["tables"][1]["rows"][0]
-    assert errors["0.1"] == pytest.approx(by_hand, rel=1e-9)
+    alone, parted = plan(DESIGN, SCHEMA, 1000).to_dict()["tables"][2:]
+    assert [row["attribute"] for row in alone["rows"]] == ["job"]
+    assert alone["rows"][0]["0.1"] == pytest.approx(by_hand, rel=1e-9)
+    # Rows are perturbed independently, so that a tenth of them has a tenth of the variance.
+    assert parted["rows"][1]["part"] == "10 %"
+    assert parted["rows"][1]["0.1"] == pytest.approx(by_hand / math.sqrt(10), rel=1e-9)
+
+
+def test_of_a_matrix_of_one_s_own_the_worst_category_is_stated():
+    """Only the first category is ever changed: counts of the third have no error, those of the others do."""
+    matrix = ((0.5, 0.5, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    *_, alone, parted = plan(RandomizedResponse(matrix={"job": matrix}), SCHEMA, 1000).to_dict()["tables"]
+    # The error comes from the first category's rows alone: 0.25 a row over 0.5 squared. At a share of 0.1 of
+    # the second category the first has 0.3 of the rows, at a share of 0.5 of the first itself 0.5.
+    assert alone["rows"][0]["0.1"] == pytest.approx(math.sqrt(1000 * 0.9 / 3))
+    assert alone["rows"][0]["0.5"] == pytest.approx(math.sqrt(1000 * 0.5))
+    assert parted["rows"][1]["0.5"] == pytest.approx(math.sqrt(1000 * 0.05))
+
+
+def test_errors_that_no_count_changes_are_not_listed_again():
+    """Noisy marginals have the same error everywhere; anatomy's depends on the counts, though not of values alone."""
+    table = read_table(people(2_000), SCHEMA)
+    noisy = plan(NoisyMarginals(epsilon=1.0), SCHEMA, 2_000, table=table).to_dict()["tables"]
+    assert not any(each["title"].startswith("Expected standard error of each count") for each in noisy)
+    listed = plan(Anatomy(l_value=2), SCHEMA, 2_000, table=table).to_dict()["tables"][-1]
+    assert {row["attribute"] for row in listed["rows"]} == {"job"}
+    assert {row["expected std. error"] for row in listed["rows"]} == {0.0}
+
+
+def test_counts_that_cannot_be_published_have_no_error():
+    """No value may be held by more than one row in l."""
+    (parted,) = plan(Anatomy(l_value=3), SCHEMA, 2_000).to_dict()["tables"][1:]
+    assert parted["rows"][0]["0.5"] == "not publishable"
+    assert parted["rows"][0]["all alike"] > 0
 
 
 def test_without_a_table_nothing_is_private():

@@ -90,7 +90,7 @@ def section_of(document, title):
         "a person who is unique on them can be found",
         "Every person has one row.",
         "Nothing: every parameter and every list of categories was fixed beforehand.",
-        "Expected standard error of an estimated count",
+        "Expected standard error of a category's count",
         "--set retention=0.5",
         "sfumato counts people-2026 --by job",
         "Warner, S. L. (1965)",

@@ -18,7 +18,6 @@ from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
 from sfumato.methods.base import Design
 from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
@@ -26,9 +25,6 @@ from sfumato.values.schema import Attribute, Role, Schema
 
 ROWS_PER_BATCH = 131_072
 """Rows of a batch of the sensitive table."""
-
-SHARES = (0.01, 0.1, 0.5)
-"""Shares of a value's rows for which a plan states the expected error."""
 
 EXAMPLE_SIZE = 2
 """Bucket size of the example design: it fits every table in which no value is held by more than half."""
@@ -126,14 +122,14 @@ class Anatomy(Design):
                 PublishedTable(ROWS, public, rows, (BUCKET,)),
                 PublishedTable(SENSITIVE, Schema(attributes=(sensitive,)), values, (BUCKET,)),
             ),
-            law=BucketedRows(sensitive=sensitive.name, l_value=self.l_value),
+            law=self.planned_law(table.schema),
             published_as_they_are=public.names,
             assumptions=tuple(f"{name}: sensitive too, and left out of this release" for name in left_out),
             not_protected=(f"{sensitive.name}: how often each value occurs is published exactly",),
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
-        """Buckets, the guess of one who compares nothing, and standard errors of joint counts."""
+        """Buckets, and the guess of one who compares nothing; with the table, the largest buckets it allows."""
         sensitive = self._sensitive(schema)
         if rows < self.l_value:
             raise DataError(
@@ -154,38 +150,28 @@ class Anatomy(Design):
                 ),
             ),
         )
-        even = np.full(sensitive.size, rows / sensitive.size)
-        errors = ResultTable(
-            f"Expected standard error of a joint count, {rows:,} rows spread evenly over {sensitive.name}",
-            ("share of a value's rows", "expected std. error"),
-            tuple((share, float(self._errors(sensitive, even, share).max())) for share in SHARES),
-        )
         if table is None:
-            return promise, errors
-        return promise, errors, self._private_errors(table, sensitive)
-
-    def _private_errors(self, table: PrivateTable, sensitive: Attribute) -> ResultTable:
-        """Errors by value from the true counts, for a predicate that holds for a tenth of each value's rows."""
+            return (promise,)
         counts = np.asarray(table.count_by([sensitive.name]).counts)
         self._require_eligible(counts, sensitive)
-        errors = self._errors(sensitive, counts.astype(np.float64), 0.1)
-        return ResultTable(
-            f"Expected standard error of a joint count with each value of {sensitive.name}, for a tenth of its "
-            f"rows; the largest l_value that works is {largest_group_size(counts)}",
-            ("value", "true count", "expected std. error"),
-            tuple(
-                (label, int(count), float(error))
-                for label, count, error in zip(sensitive.labels, counts, errors, strict=True)
-            ),
+        eligible = ResultTable(
+            "What the private table allows",
+            ("attribute", "largest l_value that works"),
+            ((sensitive.name, largest_group_size(counts)),),
             is_private=True,
         )
+        return promise, eligible
 
-    def _errors(self, sensitive: Attribute, counts: Floats, share: float) -> Any:
-        """Standard errors of the joint counts of a predicate that holds for this share of every value's rows."""
-        predicate = Attribute(name=f"not {sensitive.name}", role=Role.OTHER, categories=("yes", "no"))
-        cells = np.stack([counts * share, counts * (1 - share)])
-        law = BucketedRows(sensitive=sensitive.name, l_value=self.l_value)
-        return law.expected_standard_errors(CountTable((predicate, sensitive), cells))[0]
+    def planned_law(self, schema: Schema) -> BucketedRows:
+        """The law of the release itself."""
+        return BucketedRows(sensitive=self._sensitive(schema).name, l_value=self.l_value)
+
+    def can_publish(self, counts: CountTable) -> bool:
+        """Buckets of different values exist, where the counts are the sensitive attribute's; others are free."""
+        (attribute,) = counts.attributes
+        if attribute.name != self.attribute if self.attribute else attribute.role is not Role.SENSITIVE:
+            return True
+        return largest_group_size(np.ceil(counts.counts).astype(np.int64)) >= self.l_value
 
     def _sensitive(self, schema: Schema) -> Attribute:
         """The attribute whose values are put into buckets."""

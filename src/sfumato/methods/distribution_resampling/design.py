@@ -16,7 +16,6 @@ from sfumato.methods.distribution_resampling.law import ResampledRows
 from sfumato.methods.splu_gen.design import read_codes
 from sfumato.release.publication import Publication, PublishedTable
 from sfumato.values.batches import CodedBatch
-from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
 
@@ -109,36 +108,10 @@ class DistributionResampling(Design):
 
         return Publication(
             tables=(PublishedTable("rows", schema, batches),),
-            law=ResampledRows(attributes=names),
+            law=self.planned_law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in names),
         )
 
-    def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
-        """Standard errors of a category's count to expect."""
-        names = self.drawn(schema)
-        law = ResampledRows(attributes=names)
-        shares = ResultTable(
-            f"Expected standard error of a category's count among {rows:,} rows",
-            ("attribute", "share of rows", "count", "expected std. error"),
-            tuple(
-                (name, share, share * rows, (rows * share * (1 - share)) ** 0.5)
-                for name in names
-                for share in (0.001, 0.01, 0.1)
-            ),
-        )
-        if table is None:
-            return (shares,)
-        private = []
-        for name in names:
-            counts = table.count_by([name])
-            errors = law.expected_standard_errors(counts)
-            rows_of_table = zip(table.schema[name].labels, counts.counts, errors, strict=True)
-            private.append(
-                ResultTable(
-                    f"Expected standard error of each count of {name}",
-                    ("category", "true count", "expected std. error"),
-                    tuple((label, int(count), float(error)) for label, count, error in rows_of_table),
-                    is_private=True,
-                )
-            )
-        return (shares, *private)
+    def planned_law(self, schema: Schema) -> ResampledRows:
+        """The law of the release itself."""
+        return ResampledRows(attributes=self.drawn(schema))

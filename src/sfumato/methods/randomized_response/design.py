@@ -30,9 +30,7 @@ from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.methods.base import Design
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.randomized_response.plan.accuracy import (
-    error_table,
     marginal_table,
-    private_error_table,
     promise_table,
     risk_tables,
 )
@@ -249,7 +247,7 @@ class RandomizedResponse(Design):
 
         return Publication(
             tables=(PublishedTable("rows", schema, batches),),
-            law=PerturbedRows(distortions=distortions),
+            law=self.planned_law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in distortions),
             chosen_from_private_data=self._chosen_from_private_data(),
         )
@@ -277,17 +275,15 @@ class RandomizedResponse(Design):
                 parameter="chosen_for",
             )
 
+    def planned_law(self, schema: Schema) -> PerturbedRows:
+        """The law of the release itself."""
+        return PerturbedRows(distortions=self.distortions(schema))
+
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
-        """The promise by attribute, errors of counts and marginals to expect; with the table, risks too."""
+        """The promise by attribute, and errors of whole marginals; with the table, risks too."""
         distortions = self.distortions(schema)
-        tables = [promise_table(distortions), error_table(distortions, schema, rows)]
-        if len(distortions) > 1:
-            tables.append(marginal_table(distortions, schema, rows))
-        if table is not None:
-            law = PerturbedRows(distortions=distortions)
-            tables += [private_error_table(law, table, name) for name in distortions]
-            tables += risk_tables(distortions, table)
-        return tuple(tables)
+        risks = () if table is None else risk_tables(distortions, table)
+        return (promise_table(distortions), marginal_table(distortions, schema, rows), *risks)
 
 
 def _keys(value: object) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import Publication, PublishedTable
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
@@ -250,9 +251,22 @@ class SPLUGen(Design):
         return kept
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
-        """Questions to answer, promises by attribute and count, and errors to expect."""
-        promises = self.guarantees(schema)
-        return decoy_plan(self.gammas(schema), promises, rows, table)
+        """Questions to answer, and promises by attribute and count; with the table, whether groups exist."""
+        del rows
+        return decoy_plan(self.gammas(schema), self.guarantees(schema), table)
+
+    def planned_law(self, schema: Schema) -> DecoyRows:
+        """The law of the release itself."""
+        return self.law(schema)
+
+    def can_publish(self, counts: CountTable) -> bool:
+        """Groups of different values exist, where the attribute gets decoys; others are free."""
+        (attribute,) = counts.attributes
+        if isinstance(self.gamma, Mapping):
+            gamma = self.gamma.get(attribute.name)
+        else:
+            gamma = self.gamma if attribute.role is Role.SENSITIVE else None
+        return gamma is None or largest_group_size(np.ceil(counts.counts).astype(np.int64)) >= gamma
 
 
 def read_codes(table: PrivateTable, names: tuple[str, ...]) -> Codes:

@@ -8,6 +8,7 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import publish, read_table
+from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.methods.distribution_resampling.design import DistributionResampling
 from sfumato.values.schema import Schema
@@ -42,9 +43,8 @@ def test_it_promises_nothing_and_plans_errors():
     """A baseline; the plan has the binomial's error."""
     design = DistributionResampling()
     assert design.guarantees(SCHEMA) == ()
-    planned = design.plan_tables(SCHEMA, 1_000, None)[0].rows[-1]
-    assert planned[-1] == pytest.approx((1_000 * 0.1 * 0.9) ** 0.5)
-    assert design.plan_tables(SCHEMA, 1_000, read_table(people(), SCHEMA))[-1].is_private
+    (planned,) = plan(design, SCHEMA, 1_000).to_dict()["tables"]
+    assert planned["rows"][0]["0.1"] == pytest.approx((1_000 * 0.1 * 0.9) ** 0.5)
 
 
 def test_a_table_without_sensitive_attributes_is_refused():

@@ -12,6 +12,7 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError, SfumatoError
 from sfumato.guarantees.small_sum_privacy import homogeneous_error_probability, smallest_error_probability
 from sfumato.methods.base import METHODS
@@ -233,7 +234,7 @@ def test_the_plan_asks_the_publisher_and_marks_what_is_private():
     assert {3, 5, 6} <= set(refuted)
     private = design.plan_tables(ONE, 1_000, read_table(rows(), ONE))[-1]
     assert private.is_private
-    assert len(private.rows) == SIZE
+    assert private.rows[0][3:] == ("groups exist", 0)
 
 
 def test_the_stated_reach_of_theorem_4_s_failure_is_the_exact_one():
@@ -255,18 +256,23 @@ def test_the_plan_leaves_out_what_the_groups_of_all_attributes_need():
     """1,003 rows, groups of 2 and of 3: the remainder by 6."""
     table = read_table(rows(1_003), SCHEMA)
     design = SPLUGen(gamma={"job": 2, "pay": 3})
-    titles = [each.title for each in design.plan_tables(SCHEMA, 1_003, table)[-2:]]
-    assert all("rows left out: 1" in title for title in titles)
+    groups = design.plan_tables(SCHEMA, 1_003, table)[-1]
+    assert [row[-1] for row in groups.rows] == [1, 1]
 
 
 def test_the_plan_says_when_groups_do_not_exist_or_say_nothing():
     """Too large a gamma for the table, and a category that is in nearly all groups."""
     shares = np.array([0.47, *[0.53 / 9] * 9])
     table = read_table(rows(2_000, shares=shares), ONE)
-    assert "largest gamma that fits is 2" in SPLUGen(gamma=5).plan_tables(ONE, 2_000, table)[-1].title
-    near = SPLUGen(gamma=2).plan_tables(ONE, 2_000, table)[-1]
-    assert "nearly all" in near.title
-    assert near.rows[0][3] == "not determined"
+    too_large = plan(SPLUGen(gamma=5), ONE, 2_000, table=table).to_dict()["tables"]
+    assert too_large[-4]["rows"][0]["largest gamma that fits"] == 2
+    assert too_large[-4]["rows"][0]["verdict"] == "no groups of 5 exist"
+    assert {row["expected std. error"] for row in too_large[-1]["rows"]} == {"not publishable"}
+    *_, groups, alone, _, at_counts = plan(SPLUGen(gamma=2), ONE, 2_000, table=table).to_dict()["tables"]
+    assert "nearly all" in groups["rows"][0]["verdict"]
+    assert at_counts["rows"][0]["among a random 10 % of rows"] == "not determined"
+    # Binomial(gamma f, 1 / gamma) has the variance f (1 - 1 / gamma).
+    assert alone["rows"][0]["0.1"] == pytest.approx(100**0.5)
 
 
 def test_an_answer_says_that_it_is_unbiased_to_first_order_only(tmp_path):

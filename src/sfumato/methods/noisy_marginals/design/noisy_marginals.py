@@ -244,6 +244,10 @@ class NoisyMarginals(Design):
             else (),
         )
 
+    def planned_law(self, schema: Schema) -> NoisyCounts | None:
+        """The law of the release, of which the answers to declared queries are not known yet."""
+        return self.law(schema) if self.marginals else None
+
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Noise by table, errors by size of count, and the groups that the ratio attack reaches."""
         measurements, noises = self.measurements(schema), self.noises(schema)

@@ -6,8 +6,6 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from sfumato.chance.distortion import (
     DenseDistortion,
     UniformDistortion,
@@ -17,15 +15,10 @@ from sfumato.chance.distortion import (
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks, posterior_risks
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks, risk_at_share
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
 Distortions = Mapping[str, UniformDistortion | DenseDistortion]
-
-SHARES = (0.001, 0.01, 0.1, 0.5)
-"""Shares of rows for which a plan states the expected error of a query."""
 
 LARGEST_NUMBER_OF_MARGINALS = 20
 """Marginals that a plan lists; with more perturbed attributes the pairs are left out."""
@@ -52,29 +45,12 @@ def promise_table(distortions: Distortions) -> ResultTable:
     )
 
 
-def error_table(distortions: Distortions, schema: Schema, rows: int) -> ResultTable:
-    """Standard error of a query on one attribute by its size, and the L2 error of the whole attribute."""
-    law = PerturbedRows(distortions=dict(distortions))
-    return ResultTable(
-        f"Expected standard error of an estimated count, by the true share of {rows:,} rows",
-        ("attribute", *(f"{share:.4g}" for share in SHARES), "L2 of all categories"),
-        tuple(
-            (
-                name,
-                *(_largest_error(law, schema, name, rows, share) for share in SHARES),
-                l2_error(distortions, schema, (name,), rows),
-            )
-            for name in distortions
-        ),
-    )
-
-
 def marginal_table(distortions: Distortions, schema: Schema, rows: int) -> ResultTable:
-    """L2 error of marginals over several perturbed attributes."""
+    """L2 error of every perturbed attribute, and of marginals over several of them."""
     names = tuple(distortions)
     pairs = tuple(itertools.combinations(names, 2))
     listed = pairs if len(pairs) <= LARGEST_NUMBER_OF_MARGINALS else ()
-    marginals = (*listed, *((names,) if len(names) > 2 else ()))
+    marginals = (*((name,) for name in names), *listed, *((names,) if len(names) > 2 else ()))
     return ResultTable(
         f"Expected error of marginals, of {rows:,} rows",
         ("marginal", "cells", "L2 error of its counts", "root mean square error of a cell"),
@@ -99,22 +75,6 @@ def l2_error(distortions: Distortions, schema: Schema, names: Sequence[str], row
         float(expected_squared_error(distortions.get(name), schema[name].size).max()) for name in names
     )
     return math.sqrt(max(rows * (math.prod(moments) - 1), 0))
-
-
-def private_error_table(law: PerturbedRows, table: PrivateTable, name: str) -> ResultTable:
-    """Standard error to expect for every category of one attribute, from its true counts."""
-    true_counts = table.count_by([name])
-    errors = law.expected_standard_errors(true_counts)
-    labels = table.schema[name].labels
-    return ResultTable(
-        f"Expected standard error of each count of {name}, from the private table",
-        ("category", "true count", "expected std. error"),
-        tuple(
-            (label, int(count), float(error))
-            for label, count, error in zip(labels, true_counts.counts, errors, strict=True)
-        ),
-        is_private=True,
-    )
 
 
 def risk_tables(distortions: Distortions, table: PrivateTable) -> tuple[ResultTable, ...]:
@@ -169,14 +129,3 @@ def _marginal_row(
     cells = math.prod(schema[name].size for name in names)
     error = l2_error(distortions, schema, names, rows)
     return ", ".join(names), cells, error, error / math.sqrt(cells)
-
-
-def _largest_error(law: PerturbedRows, schema: Schema, name: str, rows: int, share: float) -> float:
-    """Largest standard error of a category holding this share of rows, the others being equally frequent."""
-    attribute = schema[name]
-    errors = []
-    for code in range(attribute.size):
-        counts = np.full(attribute.size, rows * (1 - share) / (attribute.size - 1))
-        counts[code] = rows * share
-        errors.append(law.expected_standard_errors(CountTable((attribute,), counts))[code])
-    return float(max(errors))

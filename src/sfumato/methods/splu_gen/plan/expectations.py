@@ -1,4 +1,4 @@
-"""What a plan says before decoys are drawn: questions, promises by count, errors to expect."""
+"""What a plan says before decoys are drawn: questions, promises by count, whether groups exist."""
 
 from __future__ import annotations
 
@@ -16,15 +16,9 @@ from sfumato.guarantees.small_sum_privacy import (
     homogeneous_error_probability,
     vanishing_probability,
 )
-from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, margin_variance
-from sfumato.values.number_text import Cell, percent
+from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
-
-SHARES = (0.001, 0.01, 0.1)
-"""Shares of rows for which a plan states the expected error."""
-
-RANDOM_SHARE = 0.1
-"""Share of rows, unrelated to the sensitive value, for which a plan states the expected error."""
 
 APPLICABILITY = (
     (
@@ -49,10 +43,9 @@ APPLICABILITY = (
 def decoy_plan(
     gammas: Mapping[str, int],
     promises: tuple[SmallSumPrivacy, LargeSumUtility],
-    rows: int,
     table: PrivateTable | None,
 ) -> tuple[ResultTable, ...]:
-    """All tables of a plan; those computed from the private table are marked.
+    """What is special in a plan of decoys; tables computed from the private table are marked.
 
     Parameters
     ----------
@@ -60,8 +53,6 @@ def decoy_plan(
         Group size of every drawn attribute.
     promises
         What the design promises.
-    rows
-        Rows to be published.
     table
         The private rows, when they may be looked at.
     """
@@ -70,13 +61,8 @@ def decoy_plan(
         ResultTable("Questions to answer before publishing", ("question", "why"), APPLICABILITY),
         _by_attribute(gammas, privacy, utility),
         _by_count(gammas, privacy),
-        _by_share(gammas, rows),
     )
-    if table is None:
-        return public
-    # One set of rows is published, so the groups of every attribute must divide it.
-    left_out = table.number_of_rows % math.lcm(*gammas.values())
-    return (*public, *(_from_table(name, gamma, table, left_out) for name, gamma in gammas.items()))
+    return public if table is None else (*public, _groups(gammas, table))
 
 
 def _by_attribute(
@@ -127,50 +113,26 @@ def _by_count(gammas: Mapping[str, int], privacy: SmallSumPrivacy) -> ResultTabl
     )
 
 
-def _by_share(gammas: Mapping[str, int], rows: int) -> ResultTable:
+def _groups(gammas: Mapping[str, int], table: PrivateTable) -> ResultTable:
+    """Whether groups exist, and what they leave of the questions."""
+    # One set of rows is published, so the groups of every attribute must divide it.
+    left_out = table.number_of_rows % math.lcm(*gammas.values())
+    rows: list[tuple[Cell, ...]] = []
+    for name, gamma in gammas.items():
+        counts = np.asarray(table.count_by([name]).counts)
+        largest = largest_group_size(counts)
+        if largest < gamma:
+            verdict = f"no groups of {gamma} exist"
+        elif DecoyModel(counts.astype(np.float64), gamma).is_saturated:
+            verdict = (
+                "groups exist, but a category is in nearly all: only counts of categories alone are answered"
+            )
+        else:
+            verdict = "groups exist"
+        rows.append((name, gamma, largest, verdict, left_out))
     return ResultTable(
-        f"Expected standard error of a category's count among {rows:,} rows",
-        ("attribute", "share of rows", "count", "expected std. error"),
-        tuple(
-            (name, share, share * rows, margin_variance(share * rows, gamma) ** 0.5)
-            for name, gamma in gammas.items()
-            for share in SHARES
-            if share <= 1 / gamma
-        ),
-    )
-
-
-def _from_table(name: str, gamma: int, table: PrivateTable, left_out: int) -> ResultTable:
-    """Whether groups exist, and errors of every category's counts, from the private table."""
-    counts = np.asarray(table.count_by([name]).counts, dtype=np.float64)
-    largest = largest_group_size(counts.astype(np.int64))
-    model = DecoyModel(counts, gamma)
-    is_answered = largest >= gamma and not model.is_saturated
-    if largest < gamma:
-        verdict = f"no groups of {gamma} exist, the largest gamma that fits is {largest}"
-    elif is_answered:
-        verdict = "groups exist"
-    else:
-        verdict = (
-            "groups exist, but a category is in nearly all: only counts of categories alone are answered"
-        )
-    within: list[Cell] = ["not determined"] * len(counts)
-    if is_answered:
-        predicate = model.predicate(np.full(len(counts), RANDOM_SHARE))
-        everything = np.eye(len(counts))
-        whole = covariance(predicate, predicate, predicate.shares, everything, everything)
-        within = [float(each) for each in np.sqrt(np.clip(np.diagonal(whole), 0, None))]
-    return ResultTable(
-        f"Counts of {name}: {verdict}; rows left out: {left_out}",
-        (
-            "category",
-            "true count",
-            "std. error",
-            f"std. error among a random {percent(RANDOM_SHARE)} of rows",
-        ),
-        tuple(
-            (label, int(count), margin_variance(count, gamma) ** 0.5, error)
-            for label, count, error in zip(table.schema[name].labels, counts, within, strict=True)
-        ),
+        "Groups of the private table",
+        ("attribute", "gamma", "largest gamma that fits", "verdict", "rows left out"),
+        tuple(rows),
         is_private=True,
     )
