@@ -83,9 +83,7 @@ class Release:
     def published_schema(self) -> Schema:
         """The attributes of all published tables as they stand in the files, those of the rows first."""
         attributes = {
-            each.name: each
-            for entry in self.manifest.tables
-            for each in entry.schema_of_attributes.attributes
+            each.name: each for entry in self.tables for each in entry.schema_of_attributes.attributes
         }
         return Schema(attributes=tuple(attributes.values()))
 
@@ -157,15 +155,7 @@ class Release:
         return self._occupied[asked]
 
     def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
-        """Columns of one published table as they stand: categories as codes, whole numbers as they are.
-
-        Parameters
-        ----------
-        table
-            Name of the published table.
-        names
-            Its columns.
-        """
+        """Columns of one published table as they stand: categories as codes, whole numbers as they are."""
         entry = next((each for each in self.manifest.tables if each.name == table), None)
         if entry is None:
             known = nearest(table, [each.name for each in self.manifest.tables])
