@@ -9,7 +9,7 @@ import pytest
 from mutants import equivalent
 from mutants.__main__ import draw, main
 from mutants.mutations import Mutation, mutations
-from mutants.rooms import ROOMS, ROOT, files_of
+from mutants.rooms import ROOMS, files_of
 from mutants.scores import Score, report
 from mutants.trial import Outcome
 
@@ -54,14 +54,10 @@ def test_a_seed_always_draws_the_same_mutants_and_another_draws_others():
     assert len(draw(pool, 10**6, "1 laws")) == len(pool)
 
 
-def test_every_mutant_called_equivalent_has_a_reason_and_still_exists():
-    """The list does not outlive the code it speaks of."""
-    listed = equivalent.reasons()
+def test_every_mutant_called_equivalent_has_a_reason_and_a_file_of_formulas():
+    """Whether its statement is still there is told by a run, not by every change of a formula."""
     rooms = {str(file) for room in ROOMS for file in files_of(room)}
-    files = {identity[0] for identity in listed}
-    assert files <= rooms
-    existing = [each for file in files for each in mutations((ROOT / file).read_text("utf-8"), file)]
-    assert equivalent.outdated(listed, existing) == []
+    assert {identity[0] for identity in equivalent.reasons()} <= rooms
 
 
 def test_an_entry_without_a_reason_is_refused(tmp_path):

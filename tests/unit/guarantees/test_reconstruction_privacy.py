@@ -362,3 +362,11 @@ def test_the_search_for_an_exact_cap_stops_at_500_rows():
     options = {"retention": 0.01, "size": 2, "relative_error": 0.3, "error_probability": 0.01}
     assert exact_uniform_cap(**options) == 500
     assert exact_caps(np.array([1]), np.array([0]), **options).tolist() == [500]
+
+
+def test_chernoffs_cap_of_exactly_one_row_is_enough():
+    """-2 * .75 ln(delta) / (1.5 * .5)^2 is 1 at exp(-.375) = .68729."""
+    edge = {"retention": 0.5, "size": 2, "relative_error": 1.5, "bound": "chernoff"}
+    require_achievable(**edge, error_probability=0.6872)
+    with pytest.raises(ParameterError, match="below one row"):
+        require_achievable(**edge, error_probability=0.6874)

@@ -224,3 +224,12 @@ def test_an_unperturbed_sensitive_attribute_leaves_the_linking_alone():
     sex = np.array([[0.7, 0.3], [0.2, 0.8]])
     found = reconstruction_risks(TABLE, [sex, None])
     assert np.allclose(found, brute_force(TABLE, [sex, np.eye(3)]), rtol=1e-12)
+
+
+def test_posterior_risks_of_a_table_over_several_attributes():
+    """Two by two groups, each as it is alone."""
+    table = np.arange(12).reshape(2, 2, 3)
+    found = posterior_risks(table, uniform(0.6, 3))
+    alone = [posterior_risks(group, uniform(0.6, 3)) for group in table.reshape(4, 1, 3)]
+    assert np.allclose(found.reshape(4, 1, 3), alone, rtol=1e-12)
+    assert np.allclose(conditional_distribution_risks(table)[0, 1], [3 / 12, 4 / 12, 5 / 12])
