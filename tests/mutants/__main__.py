@@ -85,19 +85,27 @@ def _pool(files: Sequence[Path], part: str) -> list[Mutation]:
 
 
 def _limits(files: set[str], jobs: int) -> dict[str, Trial] | None:
-    """For each file its tests with the seconds a mutant may use; nothing when they fail without a mutant."""
+    """For each file its tests with the seconds a mutant may use; nothing when they fail without a mutant.
+
+    Files of one folder share their tests but for doctests, so these are run once, with all their doctests.
+    """
     warm_up()
     tests = {file: tuple(own_tests(Path(file))) for file in sorted(files)}
+    sharing: dict[frozenset[Path], list[str]] = {}
+    for file, (*shared, _) in tests.items():
+        sharing.setdefault(frozenset(shared), []).append(file)
+    baselines = {shared: Trial((*sorted(shared), *map(Path, some))) for shared, some in sharing.items()}
     limits = {}
-    for file, outcome, seconds in run({file: Trial(some) for file, some in tests.items()}, jobs):
+    for shared, outcome, seconds in run(baselines, jobs):
         if outcome is not Outcome.SURVIVED:
             print(
-                f"the tests of {file} fail without a mutant; first make these pass:",
-                *tests[file],
+                "these fail without a mutant; make them pass first:",
+                *baselines[shared].tests,
                 file=sys.stderr,
             )
             return None
-        limits[file] = Trial(tests[file], seconds=SECONDS_AT_LEAST + TIMES_THE_BASELINE * seconds)
+        for file in sharing[shared]:
+            limits[file] = Trial(tests[file], seconds=SECONDS_AT_LEAST + TIMES_THE_BASELINE * seconds)
     return limits
 
 

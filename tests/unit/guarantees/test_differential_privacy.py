@@ -145,12 +145,15 @@ def test_epsilon_is_the_smallest_whose_delta_is_small_enough(rho, delta):
     assert delta_of_rho(rho, epsilon * (1 - 1e-9)) > delta
 
 
-@pytest.mark.parametrize(("rho", "epsilon"), [(0.5, 0.0), (5.0, 0.1), (1000.0, 1.0), (1e-6, 0.5)])
+@pytest.mark.parametrize(
+    ("rho", "epsilon"),
+    [(0.5, 0.0), (5.0, 0.1), (1000.0, 1.0), (1e-6, 0.5), (1e-6, 1e-7), (1e-17, 1e-7), (0.2, 1000.0)],
+)
 def test_delta_is_a_probability(rho, epsilon):
     """Where rho is large against epsilon nothing is promised, and at most 1 is said."""
     delta = delta_of_rho(rho, epsilon)
     assert 0 <= delta <= 1
-    grid = (1 + 10 ** (step / 500) for step in range(-2500, 4500))
+    grid = (1 + 10 ** (step / 500) for step in range(-2500, 6000))
     smallest = min(
         min((a - 1) * (a * rho - epsilon) - math.log(a - 1) + a * math.log1p(-1 / a), 0) for a in grid
     )
