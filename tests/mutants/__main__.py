@@ -38,7 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = ", ".join(f"{len(drawn[room])} of {len(pools[room])} in {room}" for room in drawn)
     print(f"seed {options.seed}: {sizes}", flush=True)
     tried = {room: [each for each in some if each.identity not in reasons] for room, some in drawn.items()}
-    limits = _limits({each.file for some in tried.values() for each in some}, options.jobs)
+    files = {each.file for some in tried.values() for each in some}
+    tests = {file: tuple(own_tests(Path(file), is_quick=options.quick)) for file in sorted(files)}
+    limits = _limits(tests, options.jobs)
     if limits is None:
         return 2
     scores, survivors = [], []
@@ -65,6 +67,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--number", type=int, default=120, help="mutants drawn in each room")
     parser.add_argument("--rooms", type=_rooms, default=list(ROOMS), help=f"some of {','.join(ROOMS)}")
     parser.add_argument("--files", default="", help="only files whose path holds this text")
+    parser.add_argument(
+        "--quick", action="store_true", help="unit tests and doctests only: faster, and never a higher score"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     return parser.parse_args(arguments)
 
@@ -84,13 +89,12 @@ def _pool(files: Sequence[Path], part: str) -> list[Mutation]:
     ]
 
 
-def _limits(files: set[str], jobs: int) -> dict[str, Trial] | None:
+def _limits(tests: dict[str, tuple[Path, ...]], jobs: int) -> dict[str, Trial] | None:
     """For each file its tests with the seconds a mutant may use; nothing when they fail without a mutant.
 
     Files of one folder share their tests but for doctests, so these are run once, with all their doctests.
     """
     warm_up()
-    tests = {file: tuple(own_tests(Path(file))) for file in sorted(files)}
     sharing: dict[frozenset[Path], list[str]] = {}
     for file, (*shared, _) in tests.items():
         sharing.setdefault(frozenset(shared), []).append(file)

@@ -30,17 +30,19 @@ def module_name(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def own_tests(file: Path) -> list[Path]:
+def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
     """The tests of a file, those most likely to see a slip in it first.
 
     The unit tests named after the file or its folders, the other unit tests of the mirrored folder, statistical
-    tests and properties named after anything in its folder (for a method: the method's folder), its doctests.
+    tests and properties named after anything in its folder (for a method: the method's folder), its doctests. What
+    designs and plans do with a law or a kernel is no test of it. A quick trial leaves out statistics and properties.
     """
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     folder = ROOT / "tests/unit" / Path(*parts[:-1])
     while not folder.is_dir():
         folder = folder.parent
     unit = sorted(folder.rglob("test_*.py")) if folder != ROOT / "tests/unit" else []
+    unit = [path for path in unit if path.stem.removeprefix("test_") not in _private_half(parts)]
     own = [f"test_{part}" for part in reversed(parts)]
     unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
     if parts[0] in TESTS_OF_USERS:
@@ -50,8 +52,17 @@ def own_tests(file: Path) -> list[Path]:
     subjects |= set(parts[:depth]) - {"methods"}
     wide = [
         path
-        for name in ("properties", "statistical")
+        for name in (() if is_quick else ("properties", "statistical"))
         for path in sorted((ROOT / "tests" / name).glob("test_*.py"))
         if path.stem.removeprefix("test_") in subjects
     ]
     return [path.relative_to(ROOT) for path in (*unit, *wide, ROOT / file)]
+
+
+def _private_half(parts: tuple[str, ...]) -> set[str]:
+    """Names of the modules and folders of a method that are no formulas: its design and its plan."""
+    if parts[0] != "methods" or parts[2] in {"design", "plan"}:
+        return set()
+    folder = ROOT / PACKAGE / Path(*parts[:2])
+    modules = [*folder.glob("design/**/*.py"), *folder.glob("plan/**/*.py")]
+    return {"design", "plan"} | {path.stem for path in modules}

@@ -34,6 +34,8 @@ def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
     assert tests[0] == Path("tests/unit/methods/splu_gen/test_kernels.py")
     assert Path("tests/statistical/test_splu_gen.py") in tests
     assert Path("tests/statistical/test_anatomy.py") not in tests
+    assert Path("tests/unit/methods/splu_gen/test_design.py") not in tests
+    assert Path("tests/unit/methods/splu_gen/test_advice.py") not in tests
 
 
 @pytest.mark.parametrize(
