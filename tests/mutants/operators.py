@@ -96,6 +96,8 @@ SYMMETRIC = frozenset(
         "min",
         "maximum",
         "minimum",
+        "clip",
+        "clip",
         "gcd",
         "lcm",
         "hypot",

@@ -328,3 +328,16 @@ def test_the_variance_of_a_weighted_estimate_by_hand():
     # 100 and 40 copies are published surely.
     assert found.variances[:2] == pytest.approx([noise, noise])
     assert found.bounds[0].tolist() == [5, 5, 0, 0, 5, 0]
+
+
+def test_the_difference_of_two_groups_shares_by_hand():
+    """Job b among women, 40 of 140, and among men, 7 of 7, which are one published row.
+
+    With one row's noise v the share x/n of 2/7 varies by v (1 + 2 p^2 - 2 p) / n^2: n is the sum of two rows, one of
+    which is x. The men's share does not vary at all.
+    """
+    women, men = Selection((("sex", (0,)),)), Selection((("sex", (1,)),))
+    found = LAW.difference(ROWS, Selection((("job", (1,)),)), women, men)
+    share = 2 / 7
+    assert found.values == pytest.approx([share - 1])
+    assert found.variances == pytest.approx([NOISE * (1 + 2 * share**2 - 2 * share) / 140**2])

@@ -273,3 +273,15 @@ def test_a_delta_of_one_minus_exp_minus_epsilon_is_refused():
     with pytest.raises(ParameterError, match="delta must be below"):
         NoisyCountMatrix(k=2, epsilon=math.log(2), delta=0.5)
     NoisyCountMatrix(k=2, epsilon=math.log(2), delta=0.4999)
+
+
+@pytest.mark.parametrize(("exponent", "holds"), [(0.5, True), (1.0, True), (1.5, False)])
+def test_noise_that_alone_spends_more_than_epsilon_is_not_certified(exponent, holds):
+    """Even where a row never appears more often than at k copies."""
+    assert certify_words([1], 1.0, 0.1, exponent).holds is holds
+
+
+def test_a_first_row_that_appears_too_often_is_not_certified():
+    """Left out with exp(-epsilon) or more: half at ln 2, whose double is 2e-17 short; the delta would allow more."""
+    assert certify_words([2**63 - 1_000], math.log(2), 0.9).holds
+    assert not certify_words([2**63 + 1], math.log(2), 0.9).holds

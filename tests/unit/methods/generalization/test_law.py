@@ -140,3 +140,15 @@ def test_covers_that_fit_no_attribute_are_refused(covers):
     age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, bins=(0, 10, 20))
     with pytest.raises(ValueError, match="cover"):
         GeneralizedRows(attributes=(age,), covers=covers, suppressed_rows=0)
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_a_release_without_rows_is_answered(target):
+    """All five rows were dropped: nothing is known of them, and nothing is divided by zero."""
+    from sfumato.values.selection import Selection, Tabulation
+
+    asked = Tabulation(where=Selection((("age", (0,)),)))
+    estimate = law_with_nothing_left(5).estimate(Rows(0), asked, target=target)
+    assert estimate.values.tolist() == [0.0]
+    if target == "table":
+        assert [each.tolist() for each in estimate.bounds] == [[0.0], [5.0]]

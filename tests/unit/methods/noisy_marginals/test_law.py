@@ -213,3 +213,32 @@ def test_noise_that_is_surely_zero_gives_intervals_of_no_width():
     exact = law_of(DiscreteLaplace(scale=1e-3), DiscreteLaplace(scale=1e-3))
     low, high = exact.estimate(PUBLISHED, Tabulation(by=("sex",))).intervals(0.95)
     assert (high - low).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_a_large_table_has_the_errors_of_its_cells(target):
+    """40 by 30 cells, too many for a covariance; drawing the rows anew adds x - (x^2 - v) / N."""
+    sizes = {"one": 40, "two": 30}
+    attributes = tuple(
+        Attribute(name=name, role=Role.OTHER, categories=tuple(map(str, range(size))))
+        for name, size in sizes.items()
+    )
+    counts = np.arange(1_200).reshape(40, 30) - 3
+
+    class Large:
+        schema = Schema(attributes=attributes)
+
+        def scan(self, table, names):
+            del table
+            places = dict(
+                zip(sizes, np.indices(counts.shape).reshape(2, -1), strict=True), count=counts.ravel()
+            )
+            yield CodedBatch({name: places[name] for name in names}, counts.size)
+
+    marginal = NoisyMarginal(table="m", attributes=("one", "two"), sizes=(40, 30), noise=QUIET)
+    found = NoisyCounts(marginals=(marginal,)).estimate(Large(), Tabulation(by=("one", "two")), target=target)
+    assert found.covariance is None
+    values, variance, rows = counts.ravel().astype(float), QUIET.variance, counts.sum()
+    drawing = np.clip(values - (values**2 - variance) / rows, 0, None) if target == "population" else 0
+    np.testing.assert_allclose(found.values, values)
+    np.testing.assert_allclose(found.variances, variance + drawing)

@@ -354,3 +354,18 @@ def test_the_errors_of_groups_add_up():
     np.testing.assert_allclose(one.covariance, 13 / 9 * np.array([[1, -1], [-1, 1]]), rtol=1e-6)
     expected = law.expected_standard_errors(release.count_by(("sex", "job")))
     np.testing.assert_allclose(expected, [[1.0] * 3, [2 / 3] * 3], rtol=1e-6)
+
+
+def test_selections_about_a_population_agree_with_plain_perturbation_where_nothing_was_cut():
+    """Overlapping ones too: the rows in both are drawn together."""
+    selections = [
+        Selection((("job", (0, 1)), ("sex", (0,)))),
+        Selection((("job", (1, 2)),)),
+        Selection((("place", (0, 1, 2)), ("job", (1,)))),
+    ]
+    release = rows()
+    plain = PerturbedRows(distortions={"job": DISTORTION})
+    expected = plain.estimate_selections(release, selections, target="population")
+    found = law().estimate_selections(release, selections, target="population")
+    # The one corrects by N/(N-1), the other does not.
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=2e-3, atol=1)

@@ -329,3 +329,80 @@ def test_shares_behind_a_contrast_are_the_estimates_where_no_value_is_in_every_g
     assert model.identified_shares(true @ model.distortion) == pytest.approx(true / model.counts)
     beyond = np.array([500.0, -3.0, 40.0, 8.0, 5.0, 2.0])
     assert model.identified_shares(beyond @ model.distortion)[:3] == pytest.approx([1, 0, 0.2])
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_many_selections_have_the_errors_of_few(published, target):
+    """Above the number up to which covariances are computed, whatever the estimate is of."""
+    asked = [selection(area=(code % 3,), job=(code % 8,)) for code in range(90)]
+    many = LAW.estimate_selections(published, asked, target=target)
+    few = LAW.estimate_selections(published, asked[:6], target=target)
+    assert np.allclose(many.values[:6], few.values)
+    assert np.allclose(many.variances[:6], few.variances)
+
+
+def test_a_contrast_needs_the_law_of_its_groups(published):
+    """Groups that were filled largest first have none."""
+    law = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")
+    with pytest.raises(NotIdentifiableError, match="largest-first"):
+        law.contrast(published, "job", 2, 5, selection(area=(1,)))
+
+
+def test_a_contrast_under_a_condition_that_also_names_a_drawn_attribute_is_refused(published):
+    """One is enough."""
+    with pytest.raises(ParameterError, match="drawn"):
+        LAW.contrast(published, "job", 2, 5, selection(area=(1,), pay=(1,)))
+
+
+def test_five_standard_deviations_from_every_group_are_enough():
+    """50 of 75 groups of two: 25 away, and 5 sqrt(50 (1 - 1/2)) = 25. One row more is not enough."""
+    for last, is_answered in ((50, True), (49, False)):
+        job = np.repeat(np.arange(3), [50, 50, last])
+        rows = PublishedRows(
+            (AREA, category_attribute("job", 3)), {"area": np.arange(job.size) % 3, "job": job}
+        )
+        law = DecoyRows(gamma_by_attribute={"job": 2})
+        question = Tabulation(where=selection(area=(0,), job=(1,)))
+        if is_answered:
+            assert np.isfinite(law.estimate(rows, question).variances).all()
+        else:
+            with pytest.raises(NotIdentifiableError):
+                law.estimate(rows, question)
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_a_large_table_has_the_errors_of_its_cells(target):
+    """200 areas by 8 jobs, of which one is never shown: too many cells for a covariance."""
+    draw = np.random.default_rng(5)
+    areas = category_attribute("area", 200, Role.OTHER)
+    job = draw.choice(7, 6_000, p=np.array([5, 4, 3, 3, 3, 3, 3]) / 24)
+    columns = {"area": (job * 7 + draw.integers(0, 160, 6_000)) % 200, "job": job}
+    rows = PublishedRows((areas, category_attribute("job", 8)), columns)
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    table = law.estimate(rows, Tabulation(by=("job", "area")), target=target)
+    assert table.covariance is None
+    for code, place in ((0, 3), (3, 150), (6, 40), (7, 11)):
+        where = Tabulation(where=selection(area=(place,), job=(code,)))
+        cell = law.estimate(rows, where, target=target)
+        assert table.values[code * 200 + place] == pytest.approx(cell.values[0])
+        assert table.variances[code * 200 + place] == pytest.approx(cell.variances[0])
+
+
+def test_a_contrast_has_the_error_of_the_shares_it_compares(published):
+    """The delta method on four counts with their covariance gives the same."""
+    question = selection(area=(1,))
+    contrast = LAW.contrast(published, "job", 2, 5, question)
+    counts = LAW.estimate_selections(
+        published,
+        [
+            selection(area=(1,), job=(2,)),
+            selection(job=(2,)),
+            selection(area=(1,), job=(5,)),
+            selection(job=(5,)),
+        ],
+    )
+    first, x_first = counts.values[1], counts.values[0]
+    second, x_second = counts.values[3], counts.values[2]
+    slopes = np.array([1 / first, -x_first / first**2, -1 / second, x_second / second**2])
+    assert contrast.values[0] == pytest.approx(x_first / first - x_second / second)
+    assert contrast.variances[0] == pytest.approx(slopes @ counts.covariance @ slopes, rel=1e-6)
