@@ -114,3 +114,10 @@ def test_a_prior_below_zero_is_refused():
     """It is a share."""
     with pytest.raises(ParameterError, match="prior"):
         measures.membership_belief(warner(0.8), -0.1, answer=0, group=0)
+
+
+def test_an_answer_that_the_group_never_gives_rules_it_out():
+    """The second group is never published as the first."""
+    certain = asymmetric_binary(0.7, 1.0)
+    assert measures.membership_belief(certain, 0.5, answer=0, group=1) == 0.0
+    assert measures.jeopardy(certain, answer=0, group=1) == 0.0
