@@ -333,3 +333,24 @@ def test_csv_releases_give_the_same_answers(release, tmp_path):
     text = publish(private_table(), Anatomy(l_value=3), tmp_path / "csv", format="csv", seed=5)
     for by in itertools.permutations(("sex", "job")):
         assert np.allclose(text.counts(list(by)).values, release.counts(list(by)).values)
+
+
+def test_what_is_exact_of_the_table_is_a_draw_of_the_population(release):
+    """The multinomial's x (1 - x/N), estimated with N - 1: by sex, by job, and for one question of either."""
+    for name in ("sex", "job"):
+        counts = np.bincount(columns()[name]).astype(float)
+        expected = (np.diag(counts) - np.outer(counts, counts) / ROWS) * ROWS / (ROWS - 1)
+        found = release.counts([name], target="population").estimates
+        assert np.allclose(found.covariance, expected)
+        query = release.query(f"{name} = '{SCHEMA[name].labels[1]}'", target="population")
+        assert query.standard_error**2 == pytest.approx(expected[1, 1])
+
+
+def test_the_population_s_error_comes_on_top_of_the_table_s(release):
+    """(v + x - x^2/N) N/(N-1) for a joint count, in either form of the question."""
+    table = release.counts(["sex", "job"]).estimates
+    population = release.counts(["sex", "job"], target="population").estimates
+    x, v = table.values, table.variances
+    assert population.variances == pytest.approx((v + x - x**2 / ROWS) * ROWS / (ROWS - 1))
+    one = release.query("sex = 'F' AND job = 'b'", target="population")
+    assert one.standard_error**2 == pytest.approx(population.variances[1])

@@ -125,3 +125,9 @@ def test_a_small_delta_still_publishes_rows_verbatim():
     """Ten million rows kept with probability 1e-5 each: 100 expected, and at least one for certain."""
     assert pytest.approx(100) == 1e7 * 1e-5
     assert -math.expm1(1e7 * math.log1p(-1e-5)) == 1.0
+
+
+def test_an_output_on_the_edge_is_safe_however_floats_round():
+    """Rate 1/3, epsilon ln 4, 18 copies: 18 (1 - 2/3 / 4) is 15, which a float puts just below."""
+    above = sum(math.comb(18, j) * F(1, 3) ** j * F(2, 3) ** (18 - j) for j in range(16, 19))
+    assert sampling_delta(1 / 3, 18, math.log(4)) == pytest.approx(float(above), rel=1e-9)

@@ -341,3 +341,11 @@ def test_the_difference_of_two_groups_shares_by_hand():
     share = 2 / 7
     assert found.values == pytest.approx([share - 1])
     assert found.variances == pytest.approx([NOISE * (1 + 2 * share**2 - 2 * share) / 140**2])
+
+
+def test_selections_that_share_several_entries_of_a_fragment_share_its_noise_as_often():
+    """One star holds fragment 0 twice and fragment 1 once; items i and j hold each of them twice: 2*2 + 1*2."""
+    one_star, both_items = Selection((("stars", (0,)), ("item", (0, 1)))), Selection((("item", (0, 1)),))
+    found = LONG.estimate_selections(FRAGMENTS, (one_star, both_items))
+    assert found.values.tolist() == [80.0, 100.0]
+    assert found.covariance == pytest.approx(NOISE * np.array([[5, 6], [6, 8]]))

@@ -285,3 +285,14 @@ def test_a_first_row_that_appears_too_often_is_not_certified():
     """Left out with exp(-epsilon) or more: half at ln 2, whose double is 2e-17 short; the delta would allow more."""
     assert certify_words([2**63 - 1_000], math.log(2), 0.9).holds
     assert not certify_words([2**63 + 1], math.log(2), 0.9).holds
+
+
+def test_a_released_row_may_be_published_exactly_k_times():
+    """Three copies at k = 2, epsilon ln 4: of those released r / (1 + r) = 1/3 come out as 2, the least there is."""
+    drawn = NoisyCountMatrix(k=2, epsilon=math.log(4), delta=0.1).draw(
+        np.full(2_000, 3), NoiseSource.seeded(3)
+    )
+    released = drawn[drawn > 0]
+    assert released.min() == 2
+    # 400 rows are released on average; five standard errors of a share of a third among 300.
+    assert abs(np.mean(released == 2) - 1 / 3) < 5 * math.sqrt(2 / 9 / 300)

@@ -261,3 +261,14 @@ def test_the_sentence_counts_what_was_distorted(names, verb):
     """One attribute was, several were."""
     law = PerturbedRows(distortions={name: warner(0.9) for name in names})
     assert f"Each row's {verb} distorted" in law.sentence
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_a_release_without_rows_is_answered(target):
+    """Zeros, and nothing is divided by zero."""
+    job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+    law = PerturbedRows(distortions={"job": UniformDistortion(retention=0.5, size=3)})
+    empty = Counted((job,), np.zeros(3))
+    assert law.estimate(empty, Tabulation(by=("job",)), target=target).values.tolist() == [0, 0, 0]
+    where = Selection((("job", (0,)),))
+    assert law.estimate_selections(empty, (where,), target=target).values.tolist() == [0]

@@ -406,3 +406,21 @@ def test_a_contrast_has_the_error_of_the_shares_it_compares(published):
     slopes = np.array([1 / first, -x_first / first**2, -1 / second, x_second / second**2])
     assert contrast.values[0] == pytest.approx(x_first / first - x_second / second)
     assert contrast.variances[0] == pytest.approx(slopes @ counts.covariance @ slopes, rel=1e-6)
+
+
+def test_a_difference_between_two_values_is_their_contrast(published):
+    """Of the table; about a population, or between other groups, it is the difference of two shares."""
+    question, first, second = selection(area=(1,)), selection(job=(2,)), selection(job=(5,))
+    difference = LAW.difference(published, question, first, second)
+    contrast = LAW.contrast(published, "job", 2, 5, question)
+    assert difference.values == pytest.approx(contrast.values)
+    assert difference.variances == pytest.approx(contrast.variances)
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    # Determined although no single count is.
+    question, first, second = selection(area=(0,)), selection(job=(1,)), selection(job=(2,))
+    assert np.isfinite(law.difference(saturated(), question, first, second).values).all()
+    for groups in ((selection(job=(1, 3)), second), (selection(job=(1,), area=(0, 1)), second)):
+        with pytest.raises(NotIdentifiableError):
+            law.difference(saturated(), question, *groups)
+    with pytest.raises(NotIdentifiableError):
+        law.difference(saturated(), question, first, second, target="population")
