@@ -15,6 +15,8 @@ from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.law import bucketed_rows
 from sfumato.release.manifest import Manifest
 from sfumato.release.storage import sha256_of
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Selection
 
 SCHEMA = Schema.from_toml("""
@@ -29,6 +31,7 @@ role = "sensitive"
 categories = ["a", "b", "c", "d", "e"]
 """)
 ROWS = 1_501
+FOUR_JOBS = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c", "d"))
 
 
 def columns(seed=1):
@@ -354,3 +357,16 @@ def test_the_population_s_error_comes_on_top_of_the_table_s(release):
     assert population.variances == pytest.approx((v + x - x**2 / ROWS) * ROWS / (ROWS - 1))
     one = release.query("sex = 'F' AND job = 'b'", target="population")
     assert one.standard_error**2 == pytest.approx(population.variances[1])
+
+
+def test_expected_errors_of_a_large_table_grow_with_its_square_root():
+    """Buckets are previewed up to a number; sixteen times the rows have four times the errors."""
+    law = bucketed_rows.BucketedRows(sensitive="job", l_value=2)
+    counts = np.array([[9, 3, 4, 0], [3, 7, 6, 0]])
+    errors = [
+        law.expected_standard_errors(CountTable((SCHEMA["sex"], FOUR_JOBS), counts * times))
+        for times in (1_000, 16_000)
+    ]
+    np.testing.assert_allclose(errors[1], 4 * errors[0], rtol=0.02)
+    assert (errors[0][:, :3] > 0).all()
+    assert not errors[0][:, 3].any()

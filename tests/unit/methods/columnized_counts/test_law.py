@@ -349,3 +349,10 @@ def test_selections_that_share_several_entries_of_a_fragment_share_its_noise_as_
     found = LONG.estimate_selections(FRAGMENTS, (one_star, both_items))
     assert found.values.tolist() == [80.0, 100.0]
     assert found.covariance == pytest.approx(NOISE * np.array([[5, 6], [6, 8]]))
+
+
+def test_cells_of_several_fragments_add_their_noise_once_for_each():
+    """Items by stars: (i, 1) is in two fragments, (j, 1), (j, 2) and (k, 2) in one each, the others in none."""
+    found = LONG.estimate(FRAGMENTS, Tabulation(by=("item", "stars")))
+    absent = (MATRIX.threshold(0.95) / 1.959963984540054) ** 2
+    assert found.variances == pytest.approx([2 * NOISE, absent, NOISE, NOISE, absent, NOISE])

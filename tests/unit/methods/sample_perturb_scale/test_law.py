@@ -369,3 +369,16 @@ def test_selections_about_a_population_agree_with_plain_perturbation_where_nothi
     found = law().estimate_selections(release, selections, target="population")
     # The one corrects by N/(N-1), the other does not.
     np.testing.assert_allclose(found.covariance, expected.covariance, rtol=2e-3, atol=1)
+
+
+def test_selections_about_a_population_have_the_errors_of_the_same_cells():
+    """Where groups were cut, the product of two estimates exceeds that of the counts by their covariance."""
+    release = rows(400)
+    where = [Selection((("sex", (0,)), ("job", (each,)))) for each in range(4)]
+    for rows_per_group in (10_000.0, 5.0):
+        some = law(rows_per_group=rows_per_group)
+        tabulated = some.estimate(
+            release, Tabulation(by=("job",), where=Selection((("sex", (0,)),))), target="population"
+        )
+        asked = some.estimate_selections(release, where, target="population")
+        np.testing.assert_allclose(asked.covariance, tabulated.covariance, rtol=1e-9, atol=1e-6)
