@@ -97,7 +97,6 @@ SYMMETRIC = frozenset(
         "maximum",
         "minimum",
         "clip",
-        "clip",
         "gcd",
         "lcm",
         "hypot",
