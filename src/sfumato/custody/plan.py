@@ -93,7 +93,7 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
     >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
     >>> expected = plan(RandomizedResponse(retention=0.5), schema, 10_000)
     >>> expected
-    Plan(randomized-response: 2 guarantees, 2 tables)
+    Plan(randomized-response: 2 guarantees, 4 tables)
     >>> expected.is_private
     False
     """
