@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
+from sfumato.laws.asking import Formula, answer, binding
+from sfumato.laws.asking.formula import Target
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -18,8 +20,7 @@ from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
-Target = Literal["table", "population"]
-"""What an estimate is about: the rows of the private table itself, or the population they were drawn from."""
+__all__ = ["Law", "Published", "Target"]
 
 
 class Published(Protocol):
@@ -46,7 +47,8 @@ class Published(Protocol):
 class Law(Frozen):
     """The exact statistical link between what was published and the true counts.
 
-    A member adds the tag field ``law`` with its public name, and whatever numbers the link needs.
+    A member adds the tag field ``law`` with its public name, whatever numbers the link needs, and its
+    :meth:`formula`. Everything that is asked, tables and selections alike, is answered by that one formula.
     Estimates are unbiased; :meth:`consistent` gives feasible ones, which are not. Estimators from the
     literature that are not unbiased have names and are asked for by :meth:`estimate_by`.
     """
@@ -69,10 +71,28 @@ class Law(Frozen):
         return {}
 
     @abstractmethod
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> Formula:
+        """The law applied to a release, with what it must read there to answer a question.
+
+        Parameters
+        ----------
+        published
+            The release.
+        asked
+            One tabulation, or several without axes; conditions that every category satisfies are gone.
+
+        Raises
+        ------
+        NotIdentifiableError
+            Here or by the formula, when the release leaves open what is asked.
+        """
+
     def estimate(
         self, published: Published, tabulation: Tabulation, *, target: Target = "table"
     ) -> Estimates:
         """Unbiased estimates of the cells asked for, flattened in the order of the tabulation."""
+        asked = (binding(tabulation, published.schema),)
+        return answer(self.formula(published, asked), asked, target)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -91,11 +111,12 @@ class Law(Frozen):
             parameter="estimator",
         )
 
-    @abstractmethod
     def estimate_selections(
         self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
     ) -> Estimates:
         """Unbiased estimates of how many rows satisfy each selection, with the covariance between them."""
+        asked = tuple(binding(Tabulation(where=each), published.schema) for each in selections)
+        return answer(self.formula(published, asked), asked, target)
 
     def difference(
         self,

@@ -53,7 +53,7 @@ class Estimates:
         ``(n,)``, never negative.
     covariance
         ``(n, n)``, or None where the table is too large for it; its diagonal is ``variances``, save where
-        the unbiased variance came out below what is possible.
+        the unbiased variance came out below what is possible. Not a number where it is not known.
     bounds
         Two vectors ``(n,)`` between which the true numbers lie for certain, where the release says so;
         the upper one may be infinite. Intervals are cut at them.
@@ -107,21 +107,28 @@ class Estimates:
         """Estimates of ``weights @ values``; needs the whole covariance.
 
         An unbiased covariance need not be positive semidefinite. Where it gives a combination a negative
-        variance, the largest that the standard errors allow is taken: zero would claim certainty.
+        variance, the largest that the standard errors allow is taken: zero would claim certainty. So it is
+        for every covariance that is not known.
 
         Parameters
         ----------
         weights
             ``(k, n)``.
         """
-        covariance = self._whole_covariance()
+        whole = self._whole_covariance()
+        is_unknown = np.isnan(whole)
+        covariance = np.where(is_unknown, 0.0, whole)
+        sizes, errors = np.abs(weights), self.standard_errors
         combined = weights @ covariance @ weights.T
-        sizes = np.abs(weights)
         rounding = ROUNDING * np.einsum("ki,ij,kj->k", sizes, np.abs(covariance), sizes)
-        variances = np.diagonal(combined)
-        # |correlation| <= 1: no combination varies more than its terms' standard errors added up.
-        largest = (sizes @ self.standard_errors) ** 2
+        # |correlation| <= 1: no pair of terms adds more than the product of their standard errors.
+        unknown = np.einsum("ki,ij,kj->k", sizes * errors, is_unknown, sizes * errors)
+        # Where a variance had to be raised to what is possible, so is that of everything it is part of.
+        raised = np.clip(self.variances - np.diagonal(covariance), 0, None)
+        variances = np.diagonal(combined) + weights**2 @ raised + unknown
+        largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
+        combined = np.where(sizes @ is_unknown @ sizes.T > 0, np.nan, combined)
         return Estimates(weights @ self.values, variances, combined)
 
     def ratio(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Estimates:

@@ -55,6 +55,17 @@ def test_a_confidence_level_outside_zero_and_one_is_refused(level):
         normal_quantile(level)
 
 
+def test_a_covariance_that_is_not_known_is_as_bad_as_it_can_be():
+    """|cov| <= 2 * 3: the sum and the difference both get 4 + 9 + 2 * 6, never 4 + 9."""
+    unknown = Estimates(
+        np.array([10.0, 20.0]), np.array([4.0, 9.0]), np.array([[4.0, np.nan], [np.nan, 9.0]])
+    )
+    both = unknown.linear(np.array([[1.0, 1.0], [1.0, -1.0], [1.0, 0.0]]))
+    assert both.variances.tolist() == [25.0, 25.0, 4.0]
+    assert np.isnan(both.covariance[0, 2])
+    assert both.covariance[2, 2] == 4.0
+
+
 def test_a_combination_without_covariance_is_refused():
     """Variances alone do not give it."""
     with pytest.raises(ParameterError, match="variances only"):

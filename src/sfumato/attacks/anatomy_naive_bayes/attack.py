@@ -16,7 +16,8 @@ from sfumato.attacks.anatomy_naive_bayes.permutations import LARGEST_EXACT
 from sfumato.attacks.base import Attack, AttackResult
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import DataError, ParameterError
-from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, BucketedRows
+from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
+from sfumato.methods.anatomy.law.composition import BUCKET, ROWS
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.number_text import Cell

@@ -18,7 +18,8 @@ from sfumato.attacks.outside_linking.reidentification import (
 )
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
-from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
+from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
+from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.generalization.law import GeneralizedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release

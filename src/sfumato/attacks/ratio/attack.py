@@ -31,6 +31,7 @@ from sfumato.values.counts import CountTable
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+from sfumato.values.selection import Tabulation
 
 SHOWN_GROUPS = 20
 """Disclosed values that a result lists, the surest first."""
@@ -224,7 +225,7 @@ def _noisy_priors(release: Release, law: NoisyCounts, target: str) -> Floats:
     holding = [each for each in law.marginals if target in each.attributes]
     if not holding:
         return np.ones(release.schema[target].size)
-    best = min(holding, key=lambda each: each.noise.variance * each.cells_summed((target,)))
+    best = min(holding, key=lambda each: each.noise.variance * each.cells_added(Tabulation((target,))))
     sums = sum_cells(read_marginal(release, best), {target: np.eye(release.schema[target].size)})
     values = np.maximum(sums.values, 1.0)
     return np.asarray(values / values.sum())

@@ -5,7 +5,7 @@ other; rows sum to 1. Counts are row vectors: the expected published counts are 
 ``published @ inverse`` estimates the true ones without bias. (Guo 2010 writes the transposed matrix.)
 """
 
-from sfumato.chance.distortion.axes import AxisMatrix, TwoValued, contract, squared, transposed
+from sfumato.chance.distortion.axes import AxisMatrix, TwoValued, columns_of, contract, squared, transposed
 from sfumato.chance.distortion.builders import (
     asymmetric_binary,
     invariant,
@@ -35,6 +35,7 @@ __all__ = [
     "amplification",
     "asymmetric_binary",
     "check_sizes",
+    "columns_of",
     "contract",
     "expected_squared_error",
     "invariant",

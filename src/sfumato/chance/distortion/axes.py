@@ -18,6 +18,13 @@ class TwoValued:
 
     Multiplying by it takes one pass over a table instead of one for each category.
 
+    Parameters
+    ----------
+    diagonal, elsewhere
+        Its two values.
+    columns
+        Those that are kept, all when not given.
+
     Examples
     --------
     >>> TwoValued(0.8, 0.1).dense(3).tolist()
@@ -26,11 +33,13 @@ class TwoValued:
 
     diagonal: float
     elsewhere: float
+    columns: tuple[int, ...] | None = None
 
     def dense(self, size: int) -> Floats:
-        """The matrix entry by entry, ``(size, size)``."""
-        matrix = np.full((size, size), self.elsewhere)
-        np.fill_diagonal(matrix, self.diagonal)
+        """The matrix entry by entry, ``(size, size)`` or ``(size, columns)``."""
+        columns = np.arange(size) if self.columns is None else np.array(self.columns, np.int64)
+        matrix = np.full((size, len(columns)), self.elsewhere)
+        matrix[columns, np.arange(len(columns))] = self.diagonal
         return matrix
 
 
@@ -66,7 +75,8 @@ def contract(tensor: npt.NDArray[Any], matrices: Sequence[AxisMatrix]) -> Floats
         if isinstance(matrix, TwoValued):
             # (a - b) I + b J, applied to an axis: every entry scaled, plus b times the axis's sum.
             total = matrix.elsewhere * result.sum(axis=axis, keepdims=True)
-            result = (matrix.diagonal - matrix.elsewhere) * result
+            kept = result if matrix.columns is None else result.take(list(matrix.columns), axis=axis)
+            result = (matrix.diagonal - matrix.elsewhere) * kept
             result += total
         elif matrix is not None:
             result = np.moveaxis(np.tensordot(result, matrix, axes=(axis, 0)), -1, axis)
@@ -88,8 +98,24 @@ def squared(matrix: AxisMatrix) -> AxisMatrix:
     TwoValued(diagonal=9.0, elsewhere=1.0)
     """
     if isinstance(matrix, TwoValued):
-        return TwoValued(matrix.diagonal**2, matrix.elsewhere**2)
+        return TwoValued(matrix.diagonal**2, matrix.elsewhere**2, matrix.columns)
     return None if matrix is None else matrix**2
+
+
+def columns_of(matrix: AxisMatrix, codes: tuple[int, ...] | None) -> AxisMatrix:
+    """Some columns of the matrix of an axis, in memory of the order of the axis where its form allows; all for None.
+
+    Examples
+    --------
+    >>> columns_of(TwoValued(3.0, -1.0), (2,)).dense(3).tolist()
+    [[-1.0], [-1.0], [3.0]]
+    """
+    if codes is None:
+        return matrix
+    if isinstance(matrix, np.ndarray):
+        return matrix[:, list(codes)]
+    whole = TwoValued(1.0, 0.0) if matrix is None else matrix
+    return TwoValued(whole.diagonal, whole.elsewhere, codes)
 
 
 def transposed(matrix: AxisMatrix) -> AxisMatrix:

@@ -16,8 +16,8 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.calibration import row_average_marginals
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, BucketedRows
-from sfumato.methods.anatomy.law.composition import BucketComposition
+from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
+from sfumato.methods.anatomy.law.composition import BUCKET, BucketComposition
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.number_text import Cell, percent
 from sfumato.values.result_tables import ResultTable

@@ -15,7 +15,8 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.anatomy.law.bucketed_rows import BUCKET, ROWS, SENSITIVE, BucketedRows
+from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
+from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.base import Design
 from sfumato.release.publication import Publication, PublishedTable
 from sfumato.values.batches import CodedBatch

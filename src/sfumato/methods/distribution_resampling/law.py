@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import Formula, JointCounts, answer, names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.values.selection import Tabulation
 
 
 class ResampledRows(Law):
@@ -36,12 +37,9 @@ class ResampledRows(Law):
         "paper": "the published count; drawn attributes are independent in it, whatever they were",
     }
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> ResampledCounts:
         """Counts of one resampled attribute alone, or of attributes published as they are."""
-        self._require_alone((*tabulation.by, *tabulation.where.names))
-        return self._counted(published, tabulation, target)
+        return ResampledCounts(published, self, asked)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -49,20 +47,8 @@ class ResampledRows(Law):
         """The published counts as they are."""
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
-        return self._counted(published, tabulation, target)
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Counts of selections about one resampled attribute alone; multinomial covariance."""
-        names = tuple(dict.fromkeys(name for each in selections for name in each.names))
-        self._require_alone(names)
-        table = published.count_by(names, Selection())
-        indicators = np.array([_indicator(table, each) for each in selections])
-        counts = np.asarray(table.counts, dtype=np.float64).ravel()
-        drawn = any(name in self.attributes for name in names)
-        covariance = _multinomial(counts, published.number_of_rows) * (drawn + (target == "population"))
-        return Estimates.with_covariance(indicators @ counts, indicators @ covariance @ indicators.T)
+        asked = (tabulation,)
+        return answer(ResampledCounts(published, self, asked, is_unbiased=False), asked, target)
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -73,7 +59,7 @@ class ResampledRows(Law):
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """``sqrt(f (1 - f/N))`` for a resampled attribute alone, 0 for attributes published as they are."""
-        self._require_alone(true_counts.names)
+        self.require_alone(true_counts.names)
         counts = np.asarray(true_counts.counts, dtype=np.float64)
         if not set(true_counts.names) & set(self.attributes):
             return np.zeros_like(counts)
@@ -85,7 +71,14 @@ class ResampledRows(Law):
         names = " and ".join(self.attributes)
         return f"Each row's {names} was drawn anew from the table's own distribution."
 
-    def _require_alone(self, names: Sequence[str]) -> None:
+    def require_alone(self, names: Sequence[str]) -> None:
+        """Refuse a resampled attribute together with any other.
+
+        Raises
+        ------
+        NotIdentifiableError
+            With what can be asked instead.
+        """
         drawn = [name for name in names if name in self.attributes]
         if drawn and len(set(names)) > 1:
             raise NotIdentifiableError(
@@ -94,31 +87,54 @@ class ResampledRows(Law):
                 "independence."
             )
 
-    def _counted(self, published: Published, tabulation: Tabulation, target: Target) -> Estimates:
-        table = published.count_by(tabulation.by, tabulation.where)
-        counts = np.asarray(table.counts, dtype=np.float64)
-        for axis, name in enumerate(tabulation.by):
-            if (chosen := tabulation.where.codes(name)) is not None:
-                counts = counts.take(list(chosen), axis=axis)
-        values = counts.ravel()
-        drawn = any(name in self.attributes for name in (*tabulation.by, *tabulation.where.names))
-        # One draw of the values and, for a population, one of the rows: each multinomial.
-        draws = drawn + (target == "population")
-        return Estimates.with_covariance(values, _multinomial(values, published.number_of_rows) * draws)
 
+class ResampledCounts(Formula):
+    """Published counts; where an attribute was drawn anew, a multinomial draw about the true ones.
 
-def _multinomial(counts: Floats, rows: int) -> Floats:
-    """Covariance of the cells of so many independent draws, from the drawn counts, without bias."""
-    return np.asarray((np.diag(counts) - np.outer(counts, counts) / rows) * rows / max(rows - 1, 1))
+    Parameters
+    ----------
+    published
+        The release.
+    law
+        Which attributes were drawn anew.
+    asked
+        The whole question.
+    is_unbiased
+        Refuse what the published counts do not estimate without bias.
+    """
 
+    def __init__(
+        self,
+        published: Published,
+        law: ResampledRows,
+        asked: Sequence[Tabulation],
+        *,
+        is_unbiased: bool = True,
+    ) -> None:
+        self._counts = JointCounts(published, asked)
+        self.law = law
+        self.is_unbiased = is_unbiased
+        self.number_of_rows = published.number_of_rows
 
-def _indicator(table: CountTable, selection: Selection) -> Floats:
-    """Which cells of a table a selection chooses, flattened."""
-    result = np.ones(table.counts.shape)
-    for axis, attribute in enumerate(table.attributes):
-        chosen = selection.codes(attribute.name)
-        if chosen is not None:
-            inside = np.zeros(attribute.size)
-            inside[list(chosen)] = 1
-            result *= inside.reshape([-1 if place == axis else 1 for place in range(result.ndim)])
-    return result.ravel()
+    def values(self, asked: Tabulation) -> Floats:
+        """The published counts."""
+        if self.is_unbiased:
+            self.law.require_alone(names_of([asked]))
+        return self._counts.cells(asked).ravel()
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """``x (1 - x/N) N/(N-1)`` of a drawn attribute, estimated without bias; 0 of others."""
+        values = self.values(asked)
+        return self._inflation(asked, asked) * values * (1 - values / max(self.number_of_rows, 1))
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """``x_both - x x'/N`` likewise; different attributes were drawn independently."""
+        inflation = self._inflation(one, other)
+        if not inflation:
+            return np.zeros((self.values(one).size, self.values(other).size))
+        products = np.outer(self.values(one), self.values(other))
+        return np.asarray(inflation * (self.shared(one, other) - products / max(self.number_of_rows, 1)))
+
+    def _inflation(self, one: Tabulation, other: Tabulation) -> float:
+        drawn = {*names_of([one])} & {*names_of([other])} & {*self.law.attributes}
+        return self.number_of_rows / max(self.number_of_rows - 1, 1) if drawn else 0.0

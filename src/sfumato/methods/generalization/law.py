@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -12,33 +10,26 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field, model_validator
 
-from sfumato.chance.distortion import contract
+from sfumato.chance.distortion import AxisMatrix, columns_of, contract, squared
 from sfumato.data.coarsening.hierarchy import Hierarchy, hierarchy_from_covers
-from sfumato.errors import NotIdentifiableError, TooLargeError
-from sfumato.laws.base import Law, Published, Target
+from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import (
+    Formula,
+    codes_shown,
+    conditions_outside,
+    names_of,
+    require_small,
+    second_moment,
+)
+from sfumato.laws.base import Law, Published
 from sfumato.values.arrays import Floats
-from sfumato.values.counts import LARGEST_TABLE, CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.counts import CountTable
+from sfumato.values.estimates import Feasibility
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.values.selection import Tabulation
 
-
-@dataclass(frozen=True, eq=False)
-class _Occupied:
-    """Published combinations: codes of each attribute and how many rows, ``(n,)`` each."""
-
-    codes: dict[str, npt.NDArray[Any]]
-    counts: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class _Weights:
-    """What a published category says about membership in a set of original ones, each ``(published, cells)``."""
-
-    share: Floats
-    certain: Floats
-    possible: Floats
+Kind = Literal["share", "certain", "possible"]
 
 
 class GeneralizedRows(Law):
@@ -102,53 +93,20 @@ class GeneralizedRows(Law):
             if name in published
         }
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Estimates under the uniform-spread assumption, with bounds that hold without it."""
-        schema = Schema(attributes=self.attributes)
-        only_where = tuple(name for name in tabulation.where.names if name not in tabulation.by)
-        rows = self._occupied(published, (*tabulation.by, *only_where))
-        inside = self._product(rows, only_where, tabulation.where)
-        _require_small([self._published_size(name) for name in tabulation.by], tabulation.by)
-        by = [
-            self._weights(schema[name], _cells(schema[name], tabulation.where.codes(name)))
-            for name in tabulation.by
-        ]
-        shares = _tabulate(rows, inside.share, tabulation.by, [each.share for each in by])
-        squares = _tabulate(rows, inside.share**2, tabulation.by, [each.share**2 for each in by])
-        low = _tabulate(rows, inside.certain, tabulation.by, [each.certain for each in by])
-        high = _tabulate(rows, inside.possible, tabulation.by, [each.possible for each in by])
-        values, variances = self._with_suppressed(shares, shares - squares, published.number_of_rows, target)
-        bounds = (low, high + self._most_suppressed) if target == "table" else None
-        return Estimates(values, variances, bounds=bounds)
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Estimates for selections that may overlap, with covariance and bounds."""
-        names = tuple(dict.fromkeys(name for each in selections for name in each.names))
-        rows = self._occupied(published, names)
-        weights = [self._product(rows, names, each) for each in selections]
-        number = len(selections)
-        values = np.array([each.share @ rows.counts for each in weights])
-        covariance = np.empty((number, number))
-        published_rows = max(published.number_of_rows, 1)
-        for i, j in itertools.product(range(number), repeat=2):
-            both = self._product(rows, names, selections[i] & selections[j]).share
-            product = weights[i].share * weights[j].share
-            drawn = self._rows_drawn(published_rows, target)
-            shared = float(both @ rows.counts)
-            spread = shared / published_rows - values[i] * values[j] / published_rows**2
-            covariance[i, j] = shared - float(product @ rows.counts) + drawn * spread
-        scale = 1 + (self.suppressed_rows or 0) / published_rows
-        bounds = None
-        if target == "table":
-            low = np.array([each.certain @ rows.counts for each in weights])
-            high = np.array([each.possible @ rows.counts for each in weights])
-            bounds = (low, high + self._most_suppressed)
-        variances = np.clip(np.diagonal(covariance), 0, None)
-        return Estimates(values * scale, variances, covariance, bounds=bounds)
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> SpreadCounts:
+        """Published combinations of the attributes asked about, each spread over what it stands for."""
+        names = names_of(asked)
+        rows = published.number_of_rows + (self.suppressed_rows or 0)
+        # An attribute generalized to one value that stands for everything has no column; it is constant.
+        columns = [name for name in names if self.published_size(name) > 1]
+        if not columns:
+            counts = np.array([float(published.number_of_rows)])
+            codes: dict[str, npt.NDArray[Any]] = dict.fromkeys(names, np.zeros(1, dtype=np.int64))
+            return SpreadCounts(self, codes, counts, rows)
+        found = published.count_occupied(columns)
+        nothing = np.zeros(len(found.counts), dtype=np.int64)
+        codes = {name: found.codes_of(name) if name in columns else nothing for name in names}
+        return SpreadCounts(self, codes, found.counts.astype(np.float64), rows)
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -179,90 +137,115 @@ class GeneralizedRows(Law):
             f"{dropped}."
         )
 
-    @property
-    def _most_suppressed(self) -> float:
-        return np.inf if self.suppressed_rows is None else float(self.suppressed_rows)
-
-    def _rows_drawn(self, published_rows: int, target: Target) -> int:
-        """Rows about which nothing is published but the whole: dropped ones, or a whole table drawn anew."""
-        suppressed = self.suppressed_rows or 0
-        return suppressed if target == "table" else suppressed + published_rows
-
-    def _with_suppressed(
-        self, values: Floats, variances: Floats, published_rows: int, target: Target
-    ) -> tuple[Floats, Floats]:
-        shares = values / max(published_rows, 1)
-        drawn = self._rows_drawn(published_rows, target)
-        scaled = values + shares * (self.suppressed_rows or 0)
-        return scaled, np.clip(variances, 0, None) + drawn * shares * (1 - shares)
-
-    def _published_size(self, name: str) -> int:
+    def published_size(self, name: str) -> int:
+        """Different values that an attribute has in the published rows."""
         schema = Schema(attributes=self.attributes)
         return len(self.covers[name]) if name in self.covers else schema[name].size
 
-    def _occupied(self, published: Published, names: tuple[str, ...]) -> _Occupied:
-        """Published combinations of some attributes with their counts.
-
-        An attribute generalized to one value that stands for everything has no column; it is constant.
-        """
-        columns = [name for name in names if self._published_size(name) > 1]
-        if not columns:
-            counts = np.array([float(published.number_of_rows)])
-            return _Occupied(dict.fromkeys(names, np.zeros(1, dtype=np.int64)), counts)
-        found = published.count_occupied(columns)
-        nothing = np.zeros(len(found.counts), dtype=np.int64)
-        codes = {name: found.codes_of(name) if name in columns else nothing for name in names}
-        return _Occupied(codes, found.counts.astype(np.float64))
-
-    def _weights(self, attribute: Attribute, cells: Sequence[Sequence[int]]) -> _Weights:
+    def weights(self, name: str, cells: Sequence[Sequence[int]]) -> Weights:
         """For each published category and each set of original codes: share, certainty, possibility."""
-        covers = self.covers.get(attribute.name, tuple((code,) for code in range(attribute.size)))
-        below = np.zeros((len(covers), attribute.size))
+        size = Schema(attributes=self.attributes)[name].size
+        covers = self.covers.get(name, tuple((code,) for code in range(size)))
+        below = np.zeros((len(covers), size))
         for place, cover in enumerate(covers):
             below[place, list(cover)] = 1
-        asked = np.zeros((attribute.size, len(cells)))
+        asked = np.zeros((size, len(cells)))
         for place, codes in enumerate(cells):
             asked[list(codes), place] = 1
         overlap = below @ asked
         sizes = below.sum(axis=1, keepdims=True)
-        return _Weights(overlap / sizes, np.asarray(overlap == sizes, float), np.asarray(overlap > 0, float))
+        return Weights(overlap / sizes, np.asarray(overlap == sizes, float), np.asarray(overlap > 0, float))
 
-    def _product(self, rows: _Occupied, names: Sequence[str], where: Selection) -> _Weights:
-        """Weights of published combinations for the conditions on some attributes, ``(n,)`` each."""
-        schema = Schema(attributes=self.attributes)
-        ones = np.ones(len(rows.counts))
-        result = _Weights(ones, ones, ones)
-        for name in names:
-            chosen = where.codes(name)
-            if chosen is None:
-                continue
-            weights = self._weights(schema[name], [chosen])
-            codes = rows.codes[name]
-            result = _Weights(
-                result.share * weights.share[codes, 0],
-                result.certain * weights.certain[codes, 0],
-                result.possible * weights.possible[codes, 0],
-            )
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What a published category says about membership in a set of original ones, each ``(published, cells)``."""
+
+    share: Floats
+    certain: Floats
+    possible: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SpreadCounts(Formula):
+    """Published combinations, each of which counts toward a cell by its share of it.
+
+    Parameters
+    ----------
+    law
+        What every published value stands for.
+    codes, counts
+        Published combinations: the code of each attribute, and how many rows, ``(n,)`` each.
+    number_of_rows
+        Published and dropped.
+    """
+
+    law: GeneralizedRows
+    codes: Mapping[str, npt.NDArray[Any]]
+    counts: Floats
+    number_of_rows: float
+
+    @property
+    def _dropped(self) -> int:
+        return self.law.suppressed_rows or 0
+
+    @property
+    def _published_rows(self) -> float:
+        return max(self.number_of_rows - self._dropped, 1.0)
+
+    def values(self, asked: Tabulation) -> Floats:
+        """Sums of shares; dropped rows are taken to be like the others."""
+        return self._spread(asked, "share") * (1 + self._dropped / self._published_rows)
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """``sum w (1 - w)`` of published rows, and the variance of drawing the dropped ones."""
+        shares = self._spread(asked, "share")
+        kernels = [squared(each) for each in self._kernels(asked, "share")]
+        squares = contract(self._counted(self._inside(asked, "share") ** 2, asked.by), kernels).ravel()
+        share = shares / self._published_rows
+        return np.clip(shares - squares, 0, None) + self._dropped * share * (1 - share)
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """The same for pairs: a row cannot be in two cells that do not overlap."""
+        left, right = self._kernels(one, "share"), self._kernels(other, "share")
+        table = self._counted(self._inside(one, "share") * self._inside(other, "share"), one.by)
+        rows = self._published_rows
+        both = self.shared(one, other) / (1 + self._dropped / rows)
+        products = np.outer(self._spread(one, "share"), self._spread(other, "share"))
+        return both - second_moment(table, left, right) + self._dropped * (both / rows - products / rows**2)
+
+    def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """Rows that are in a cell for certain, and those that may be, all dropped ones among them."""
+        dropped = np.inf if self.law.suppressed_rows is None else float(self.law.suppressed_rows)
+        return self._spread(asked, "certain"), self._spread(asked, "possible") + dropped
+
+    def _spread(self, asked: Tabulation, kind: Kind) -> Floats:
+        """Weighted counts of the cells, flattened."""
+        table = self._counted(self._inside(asked, kind), asked.by)
+        return contract(table, self._kernels(asked, kind)).ravel()
+
+    def _inside(self, asked: Tabulation, kind: Kind) -> Floats:
+        """Weights of published combinations for the conditions on attributes that are not shown, ``(n,)``."""
+        result = np.ones(len(self.counts))
+        for name, chosen in conditions_outside(asked.where, asked.by).conditions:
+            result = result * getattr(self.law.weights(name, [chosen]), kind)[self.codes[name], 0]
         return result
 
+    def _kernels(self, asked: Tabulation, kind: Kind) -> list[AxisMatrix]:
+        """For each attribute that is shown, what its published categories count toward its cells."""
+        schema = Schema(attributes=self.law.attributes)
+        return [
+            getattr(self.law.weights(name, [(code,) for code in codes_shown(schema, asked, name)]), kind)
+            if name in self.law.covers
+            else columns_of(None, asked.where.codes(name))
+            for name in asked.by
+        ]
 
-def _require_small(sizes: Sequence[int], names: Sequence[str]) -> None:
-    if math.prod(sizes) > LARGEST_TABLE:
-        raise TooLargeError(
-            f"a table over {', '.join(names)} has {math.prod(sizes):,} published cells; at most {LARGEST_TABLE:,} fit. "
-            "Ask for fewer attributes, or condition on some of them instead of tabulating them."
-        )
-
-
-def _cells(attribute: Attribute, chosen: tuple[int, ...] | None) -> list[tuple[int, ...]]:
-    return [(code,) for code in (range(attribute.size) if chosen is None else chosen)]
-
-
-def _tabulate(rows: _Occupied, weights: Floats, names: Sequence[str], kernels: list[Floats]) -> Floats:
-    """Weighted counts over some attributes, each axis multiplied by its kernel, flattened."""
-    sizes = [len(kernel) for kernel in kernels]
-    if not sizes:
-        return np.array([weights @ rows.counts])
-    keys = MixedRadix(sizes).encode([rows.codes[name] for name in names])
-    table = np.bincount(keys, weights=weights * rows.counts, minlength=math.prod(sizes))
-    return np.asarray(contract(table.reshape(sizes), list(kernels)).ravel())
+    def _counted(self, weights: Floats, names: Sequence[str]) -> Floats:
+        """Weighted counts over the published categories of some attributes, one axis for each."""
+        sizes = [self.law.published_size(name) for name in names]
+        require_small(sizes, names)
+        if not sizes:
+            return np.asarray(weights @ self.counts)
+        columns = [self.codes[name] for name in names]
+        return np.asarray(MixedRadix(sizes).tabulate(columns, weights * self.counts), np.float64)

@@ -12,7 +12,7 @@ import pytest
 from sfumato import Schema, load_release, publish, read_table
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, ReleaseDamagedError
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law import bucketed_rows
+from sfumato.methods.anatomy.law import BucketedRows
 from sfumato.release.manifest import Manifest
 from sfumato.release.storage import sha256_of
 from sfumato.values.counts import CountTable
@@ -147,7 +147,7 @@ def test_covariances_are_positive_semidefinite(release):
 def test_large_tables_carry_variances_only(release, monkeypatch):
     """The same ones."""
     whole = release.counts(["sex", "job"]).estimates
-    monkeypatch.setattr(bucketed_rows, "LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
     large = release.counts(["sex", "job"]).estimates
     assert large.covariance is None
     assert np.allclose(large.variances, whole.variances)
@@ -361,7 +361,7 @@ def test_the_population_s_error_comes_on_top_of_the_table_s(release):
 
 def test_expected_errors_of_a_large_table_grow_with_its_square_root():
     """Buckets are previewed up to a number; sixteen times the rows have four times the errors."""
-    law = bucketed_rows.BucketedRows(sensitive="job", l_value=2)
+    law = BucketedRows(sensitive="job", l_value=2)
     counts = np.array([[9, 3, 4, 0], [3, 7, 6, 0]])
     errors = [
         law.expected_standard_errors(CountTable((SCHEMA["sex"], FOUR_JOBS), counts * times))

@@ -95,7 +95,9 @@ def test_a_population_adds_the_error_of_drawing():
     """Multinomial variance on top, and no certain bounds."""
     table = LAW.estimate(ROWS, Tabulation(by=("sex",)))
     population = LAW.estimate(ROWS, Tabulation(by=("sex",)), target="population")
-    assert population.variances - table.variances == pytest.approx([140 * 7 / 147, 7 * 140 / 147])
+    # (x - (x^2 - noise) / N) N / (N - 1), the noise taken out of the square.
+    by_hand = [(140 - (140**2 - 2 * NOISE) / 147) * 147 / 146, (7 - (7**2 - NOISE) / 147) * 147 / 146]
+    assert population.variances - table.variances == pytest.approx(by_hand)
     assert population.bounds is None
     both = LAW.estimate_selections(ROWS, (Selection((("sex", (0,)),)),), target="population")
     assert both.variances == pytest.approx(population.variances[:1])
@@ -164,6 +166,30 @@ def test_counts_of_kept_parts_are_scaled_where_every_row_kept_as_many():
     assert selected.variances == pytest.approx(
         4 * KEPT.estimate(COLUMNS, Tabulation(by=("age",))).variances[1] + 120
     )
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: CUT.estimate(COLUMNS, Tabulation(by=("age",)), target="population").variances[1],
+        lambda: CUT.estimate_selections(
+            COLUMNS, (Selection((("age", (1,)),)),), target="population"
+        ).variances[0],
+    ],
+    ids=["table", "selection"],
+)
+def test_the_draw_of_a_population_is_not_scaled_again(ask):
+    """Noise / p^2 + X (1-p) / p for the table; X (1 - X/N) N/(N-1) of the draw comes after the scaling."""
+    of_table = 4 * NOISE + 120
+    # X = 120 of N = 180 after scaling; the errors of the table are taken out of the square.
+    of_draw = (120 - (120**2 - of_table) / 180) * 180 / 179
+    assert ask() == pytest.approx(of_table + of_draw)
+
+
+def test_what_was_kept_in_two_columns_together_is_not_known():
+    """A row that kept one part dropped the other, so their counts are not independent; nobody can tell how much."""
+    asked = (Selection((("job", (0,)),)), Selection((("age", (1,)),)))
+    assert np.isnan(CUT.estimate_selections(COLUMNS, asked).covariance[0, 1])
 
 
 def test_joint_counts_across_columns_are_refused_with_the_reason():
@@ -304,7 +330,7 @@ def test_attributes_that_are_not_published_are_refused():
 
 def test_a_table_too_large_for_memory_is_refused(monkeypatch):
     """Before it is made."""
-    monkeypatch.setattr("sfumato.methods.columnized_counts.law.noisy_rows.LARGEST_TABLE", 5)
+    monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 5)
     with pytest.raises(TooLargeError, match="6 cells"):
         LAW.estimate(ROWS, Tabulation(by=("sex", "job")))
 

@@ -90,17 +90,22 @@ def test_errors_in_advance_are_refused_with_the_reason(release):
         release.law.expected_standard_errors(None)
 
 
+AGE_IN_TENS = Attribute(name="age", role=Role.QUASI_IDENTIFIER, bins=(0, 10, 20, 30, 40))
+
+
 class Rows:
     """A release of which only the number of rows is asked."""
 
     def __init__(self, rows):
         self.number_of_rows = rows
+        self.schema = Schema(attributes=(AGE_IN_TENS,))
 
 
 def law_with_nothing_left(suppressed):
     """Age generalized to one value that stands for everything."""
-    age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, bins=(0, 10, 20, 30, 40))
-    return GeneralizedRows(attributes=(age,), covers={"age": ((0, 1, 2, 3),)}, suppressed_rows=suppressed)
+    return GeneralizedRows(
+        attributes=(AGE_IN_TENS,), covers={"age": ((0, 1, 2, 3),)}, suppressed_rows=suppressed
+    )
 
 
 def test_dropped_rows_raise_the_upper_bound():
@@ -131,7 +136,8 @@ def test_the_population_has_no_certain_bounds():
     asked = Tabulation(where=Selection((("age", (0,)),)))
     estimate = law_with_nothing_left(0).estimate(Rows(8), asked, target="population")
     assert estimate.bounds is None
-    assert estimate.variances.tolist() == [2 * 8 * 3 / 16]
+    # Spread: 8 rows of share 1/4. Drawing: (x - (x^2 - spread) / N) N / (N - 1).
+    assert estimate.variances.tolist() == pytest.approx([1.5 + (2 - (4 - 1.5) / 8) * 8 / 7])
 
 
 @pytest.mark.parametrize("covers", [{"sex": ((0,),)}, {"age": ((),)}, {"age": ((0, 9),)}])

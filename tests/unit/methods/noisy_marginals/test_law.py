@@ -129,11 +129,11 @@ def test_the_number_of_rows_is_a_noisy_total():
 
 
 def test_a_population_adds_the_variance_of_drawing():
-    """X (1 - x/N), with the noise taken out of the square."""
+    """X (1 - x/N) N/(N-1), with the noise taken out of the square."""
     estimates = LAW.estimate(PUBLISHED, Tabulation(by=("sex",)), target="population")
     noise = 3 * QUIET.variance
     for value, variance in zip(estimates.values, estimates.variances, strict=True):
-        assert variance == pytest.approx(noise + value - (value**2 - noise) / 144)
+        assert variance == pytest.approx(noise + (value - (value**2 - noise) / 144) * 144 / 143)
     one = LAW.estimate(PUBLISHED, Tabulation(where=Selection((("sex", (0,)),))), target="population")
     assert one.variances[0] == pytest.approx(estimates.variances[0])
 
@@ -239,6 +239,8 @@ def test_a_large_table_has_the_errors_of_its_cells(target):
     found = NoisyCounts(marginals=(marginal,)).estimate(Large(), Tabulation(by=("one", "two")), target=target)
     assert found.covariance is None
     values, variance, rows = counts.ravel().astype(float), QUIET.variance, counts.sum()
-    drawing = np.clip(values - (values**2 - variance) / rows, 0, None) if target == "population" else 0
+    drawing = 0.0
+    if target == "population":
+        drawing = np.clip(values - (values**2 - variance) / rows, 0, None) * rows / (rows - 1)
     np.testing.assert_allclose(found.values, values)
     np.testing.assert_allclose(found.variances, variance + drawing)

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.methods.noisy_marginals.law import marginal_effects
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
 
 SIZES = {"a": 2, "b": 3, "c": 4}
@@ -86,7 +85,7 @@ def test_large_tables_carry_variances_only(monkeypatch):
     tables = tables_of(MARGINALS)
     weights = {name: np.eye(size) for name, size in SIZES.items()}
     whole = combine_tables(tables, weights)
-    monkeypatch.setattr(marginal_effects, "LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
     large = combine_tables(tables, weights)
     assert large.covariance is None
     assert large.variances == pytest.approx(whole.variances)

@@ -10,7 +10,6 @@ import pytest
 from counted import Counted
 from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract, warner
 from sfumato.errors import ParameterError, TooLargeError
-from sfumato.methods.randomized_response.law import perturbed_rows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role
@@ -143,7 +142,7 @@ def test_variances_of_a_large_table_are_the_diagonal_of_the_covariance(monkeypat
     """The squared inverses give what the whole matrix has on its diagonal, for both targets."""
     for target in ("table", "population"):
         whole = LAW.estimate(THESIS, BOTH, target=target)
-        monkeypatch.setattr(perturbed_rows, "LARGEST_COVARIANCE", 3)
+        monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 3)
         diagonal = LAW.estimate(THESIS, BOTH, target=target)
         monkeypatch.undo()
         assert diagonal.covariance is None

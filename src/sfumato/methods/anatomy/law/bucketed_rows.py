@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -13,45 +12,29 @@ from pydantic import Field
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes
 from sfumato.laws.base import Law, Published, Target
+from sfumato.methods.anatomy.law.bucketed_counts import BucketedCounts
 from sfumato.methods.anatomy.law.composition import (
+    BUCKET,
+    ROWS,
+    SENSITIVE,
     BucketComposition,
     check_sizes,
-    feasible,
+    feasible_cells,
     rake,
     spreads_of_cells,
 )
-from sfumato.values.arrays import Floats, Integers
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.selection import Selection, Tabulation
-
-ROWS = "rows"
-"""The published table of public attributes and buckets."""
-
-SENSITIVE = "sensitive"
-"""The published table of buckets and sensitive values."""
-
-BUCKET = "bucket"
-"""The column that joins them."""
-
-LARGEST_COVARIANCE = 1_000
-"""Cells up to which the whole covariance is computed; beyond it, variances only."""
 
 LARGEST_PREVIEW = 20_000
 """Buckets drawn to preview accuracy; standard errors of more follow by scaling."""
 
 # A release is read again and again; what its buckets are is worked out once, and forgotten with it.
 _known: weakref.WeakKeyDictionary[Published, BucketComposition] = weakref.WeakKeyDictionary()
-
-
-class _Parts(NamedTuple):
-    """What of a tabulation is about public attributes, and what about the sensitive one."""
-
-    public: Tabulation
-    weights: Floats
-    """``(n, values)``: which values each output adds up."""
-    is_joint: bool
 
 
 class BucketedRows(Law):
@@ -82,11 +65,9 @@ class BucketedRows(Law):
 
     estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence"}
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Unbiased estimates of the cells of a tabulation; margins are exact and have no error."""
-        return self._estimate(published, tabulation, target, is_unbiased=True)
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> BucketedCounts:
+        """Exact margins, and least squares over the buckets where public and sensitive values meet."""
+        return self._counts(published, asked)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -94,69 +75,13 @@ class BucketedRows(Law):
         """Xiao and Tao's answer: errors about its own mean, which is not the true count."""
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
-        return self._estimate(published, tabulation, target, is_unbiased=False)
+        asked = (binding(tabulation, published.schema),)
+        return answer(self._counts(published, asked, is_unbiased=False), asked, target)
 
-    def _estimate(
-        self, published: Published, tabulation: Tabulation, target: Target, *, is_unbiased: bool
-    ) -> Estimates:
-        tabulation = Tabulation(tabulation.by, tabulation.where.binding(published.schema))
-        parts = self._parts(published, tabulation)
-        if not parts.is_joint:
-            values = self._exact(published, tabulation)
-            estimates = Estimates.with_covariance(values, np.zeros((values.size, values.size)))
-            return _about(estimates, published.number_of_rows, target)
-        buckets = self.composition(published)
-        solution = buckets.solution if is_unbiased else np.eye(buckets.number_of_values)
-        if is_unbiased:
-            self._require_determined(buckets, parts.weights)
-        cells = self._weighted_counts(published, buckets, parts.public)
-        estimates = _least_squares(buckets, cells, parts.weights @ solution)
-        order = self._order(published, tabulation, parts)
-        return _about(_reordered(estimates, order), published.number_of_rows, target)
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Unbiased estimates for selections that may overlap, with the covariance between them."""
-        buckets = self.composition(published)
-        selections = [each.binding(published.schema) for each in selections]
-        parts = [self._parts(published, Tabulation(where=each)) for each in selections]
-        weights = np.concatenate([each.weights for each in parts])
-        is_joint = np.array([each.is_joint for each in parts])
-        self._require_determined(buckets, weights[is_joint])
-        public = [each.public.where for each in parts]
-        counted: dict[Selection, Floats] = {}
-        for each in (*public, *(a & b for a in public for b in public)):
-            if each not in counted:
-                counted[each] = self._weighted_counts(published, buckets, Tabulation(where=each))[0]
-        totals = buckets.totals.astype(np.float64)
-        found = {each: buckets.solution @ counts for each, counts in counted.items()}
-        plausible = {each: np.clip(values, 0, totals) for each, values in found.items()}
-        number = len(selections)
-        values = np.array([w @ found[p] for w, p in zip(weights, public, strict=True)])
-        covariance = np.zeros((number, number))
-        for i in range(number):
-            for j in range(number):
-                first, second = plausible[public[i]], plausible[public[j]]
-                both = np.clip(
-                    plausible[public[i] & public[j]],
-                    np.maximum(first + second - totals, 0),
-                    np.minimum(first, second),
-                )
-                if is_joint[i] and is_joint[j]:
-                    spreads = spreads_of_cells(buckets.totals, first, second, both)[np.newaxis]
-                    left, right = (weights[[k]] @ buckets.solution for k in (i, j))
-                    covariance[i, j] = buckets.covariances(spreads, left, right)[0, 0, 0]
-        for place in np.flatnonzero(~is_joint).tolist():
-            values[place] = self._exact(published, Tabulation(where=selections[place]))[0]
-        estimates = Estimates.with_covariance(values, covariance)
-        if target == "table":
-            return estimates
-        shared = [
-            [self.estimate(published, Tabulation(where=a & b)).values[0] for b in selections]
-            for a in selections
-        ]
-        return _about(estimates, published.number_of_rows, target, np.array(shared))
+    def _counts(
+        self, published: Published, asked: Sequence[Tabulation], *, is_unbiased: bool = True
+    ) -> BucketedCounts:
+        return BucketedCounts(published, asked, self.sensitive, self.composition, is_unbiased=is_unbiased)
 
     def difference(
         self,
@@ -187,35 +112,27 @@ class BucketedRows(Law):
                     "Choose a larger group."
                 )
             weights[0, members] += sign / rows
-        self._require_determined(buckets, weights)
-        cells = self._weighted_counts(published, buckets, Tabulation(where=question))
-        return _least_squares(buckets, cells, weights @ buckets.solution)
+        asked = Tabulation(where=question)
+        return self._counts(published, (asked,)).weighted(asked, weights)
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
     ) -> Floats:
         """Non-negative cells that add up to both exact margins: public counts and sensitive counts."""
-        parts = self._parts(published, tabulation)
-        if not parts.is_joint:
-            return self._exact(published, tabulation)
+        formula = self._counts(published, (tabulation,))
+        if not formula.is_joint(tabulation):
+            return formula.values(tabulation)
         buckets = self.composition(published)
-        names = tuple(dict.fromkeys((*parts.public.by, *parts.public.where.names)))
-        cells = self._weighted_counts(published, buckets, Tabulation(by=names))
-        rows = cells.sum(axis=1)
+        names = tuple(name for name in names_of([tabulation]) if name != self.sensitive)
+        whole = Tabulation((*names, self.sensitive))
+        cells = formula.weighted_counts(whole)
         totals = buckets.totals.astype(np.float64)
-        whole = rake(feasible(buckets, cells, feasibility), rows, totals)
-        table = CountTable(
-            published.schema.select((*names, self.sensitive)),
-            whole.reshape([*(published.schema[name].size for name in names), buckets.number_of_values]),
-        )
-        for name, codes in tabulation.where.conditions:
-            if name not in tabulation.by:
-                table = table.condition(name, codes)
-        values = table.project(tabulation.by).counts
-        for axis, name in enumerate(tabulation.by):
-            chosen = tabulation.where.codes(name)
-            values = values if chosen is None else values.take(list(chosen), axis=axis)
-        return np.asarray(values, np.float64).ravel()
+        made = rake(feasible_cells(buckets, cells, feasibility), cells.sum(axis=1), totals)
+        shown = take_codes(made.reshape(shape_of(published.schema, whole)), whole.by, tabulation.where)
+        gone = tuple(axis for axis, name in enumerate(whole.by) if name not in tabulation.by)
+        kept = [name for name in whole.by if name in tabulation.by]
+        summed = np.asarray(shown.sum(axis=gone))
+        return summed.transpose([kept.index(name) for name in tabulation.by]).ravel()
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors to expect for a table's cells, over buckets drawn anew for this purpose.
@@ -273,125 +190,3 @@ class BucketedRows(Law):
             check_sizes(buckets, rows_of_bucket[1:])
             _known[published] = buckets
         return _known[published]
-
-    def _parts(self, published: Published, tabulation: Tabulation) -> _Parts:
-        """Take a tabulation apart; it is joint when both public and sensitive values decide a cell."""
-        size = published.schema[self.sensitive].size
-        chosen = tabulation.where.codes(self.sensitive)
-        codes = tuple(range(size)) if chosen is None else chosen
-        is_tabulated = self.sensitive in tabulation.by
-        weights = np.eye(size)[list(codes)] if is_tabulated else np.zeros((1, size))
-        if not is_tabulated:
-            weights[0, list(codes)] = 1
-        public = Tabulation(
-            by=tuple(name for name in tabulation.by if name != self.sensitive),
-            where=Selection(tuple(each for each in tabulation.where.conditions if each[0] != self.sensitive)),
-        )
-        is_public = not is_tabulated and chosen is None
-        is_sensitive = not public.by and not public.where.names
-        return _Parts(public, weights, is_joint=not is_public and not is_sensitive)
-
-    def _exact(self, published: Published, tabulation: Tabulation) -> Floats:
-        """Counts of public attributes, or of the sensitive one alone."""
-        chosen = tabulation.where.codes(self.sensitive)
-        if self.sensitive in tabulation.by or chosen is not None:
-            counts = self.composition(published).totals.astype(np.float64)
-            kept = counts if chosen is None else counts[list(chosen)]
-            return kept if tabulation.by else np.array([kept.sum()])
-        counts = np.asarray(published.count_by(tabulation.by, tabulation.where).counts, np.float64)
-        for axis, name in enumerate(tabulation.by):
-            codes = tabulation.where.codes(name)
-            counts = counts if codes is None else counts.take(list(codes), axis=axis)
-        return counts.ravel()
-
-    def _weighted_counts(
-        self, published: Published, buckets: BucketComposition, public: Tabulation
-    ) -> Floats:
-        """``A'Km`` of every public cell, ``(cells, values)``, in one pass over the rows."""
-        chosen = {name: public.where.codes(name) for name in public.by}
-        shape = [
-            len(codes) if (codes := chosen[name]) is not None else published.schema[name].size
-            for name in public.by
-        ]
-        names = list(dict.fromkeys((*public.by, *public.where.names)))
-        result = np.zeros((math.prod(shape), buckets.number_of_values))
-        for batch in published.scan(ROWS, [*names, BUCKET]):
-            is_in = np.ones(batch.number_of_rows, np.bool_)
-            for name, codes in public.where.conditions:
-                is_in &= np.isin(batch.codes[name], codes)
-            cells = np.zeros(int(is_in.sum()), np.int64)
-            for name, size in zip(public.by, shape, strict=True):
-                column = batch.codes[name][is_in].astype(np.int64)
-                codes_of = chosen[name]
-                cells = cells * size + (column if codes_of is None else np.searchsorted(codes_of, column))
-            result += buckets.weighted_counts(batch.codes[BUCKET][is_in], cells, len(result))
-        return result
-
-    def _require_determined(self, buckets: BucketComposition, weights: Floats) -> None:
-        is_determined = buckets.determines(weights)
-        if is_determined.all():
-            return
-        values = int(np.count_nonzero(buckets.totals))
-        raise NotIdentifiableError(
-            f"the buckets leave {np.count_nonzero(~is_determined)} of the {len(weights)} sums of "
-            f"{self.sensitive} asked for undetermined: they tell {buckets.rank} of its {values} values apart. "
-            "Counts of public attributes, counts of all values together, and differences between values "
-            "that do not always occur together can be asked for."
-        )
-
-    def _order(self, published: Published, tabulation: Tabulation, parts: _Parts) -> Integers:
-        """Where each cell of the tabulation stands among public cells times outputs."""
-        shape = [
-            len(codes) if (codes := tabulation.where.codes(name)) is not None else published.schema[name].size
-            for name in parts.public.by
-        ]
-        places = np.arange(math.prod(shape) * len(parts.weights)).reshape([*shape, len(parts.weights)])
-        if self.sensitive in tabulation.by:
-            places = np.moveaxis(places, -1, tabulation.by.index(self.sensitive))
-        return places.ravel()
-
-
-def _least_squares(buckets: BucketComposition, cells: Floats, outputs: Floats) -> Estimates:
-    """Estimates of every output in every public cell, the outputs of a cell side by side.
-
-    Parameters
-    ----------
-    buckets
-        The composition.
-    cells
-        ``A'Km`` of disjoint predicates, ``(cells, values)``.
-    outputs
-        What to multiply it with, ``(outputs, values)``.
-    """
-    values = (cells @ outputs.T).ravel()
-    totals = buckets.totals.astype(np.float64)
-    inside = np.clip(cells @ buckets.solution.T, 0, None)
-    # The cells share a value's rows, so together they cannot hold more of them than there are.
-    inside /= np.maximum(inside.sum(axis=0) / np.maximum(totals, 1), 1)
-    number, width = len(cells), len(outputs)
-    if values.size > LARGEST_COVARIANCE:
-        spreads = spreads_of_cells(buckets.totals, inside, inside, inside)
-        blocks = buckets.covariances(spreads, outputs, outputs)
-        return Estimates(values, np.clip(np.diagonal(blocks, axis1=1, axis2=2), 0, None).ravel())
-    both = np.eye(number)[:, :, np.newaxis] * inside
-    spreads = spreads_of_cells(buckets.totals, inside[:, np.newaxis], inside[np.newaxis], both)
-    blocks = buckets.covariances(spreads.reshape(number * number, -1), outputs, outputs)
-    whole = blocks.reshape(number, number, width, width).transpose(0, 2, 1, 3)
-    return Estimates.with_covariance(values, whole.reshape(number * width, number * width))
-
-
-def _reordered(estimates: Estimates, order: Integers) -> Estimates:
-    covariance = None if estimates.covariance is None else estimates.covariance[np.ix_(order, order)]
-    return Estimates(estimates.values[order], estimates.variances[order], covariance)
-
-
-def _about(estimates: Estimates, rows: int, target: Target, shared: Floats | None = None) -> Estimates:
-    """Add the error of drawing the table from a population: ``(Cov + diag(x) - x x'/N) N/(N-1)``."""
-    if target == "table":
-        return estimates
-    factor = rows / max(rows - 1, 1)
-    values = estimates.values
-    if estimates.covariance is None:
-        return Estimates(values, np.clip(factor * (estimates.variances + values - values**2 / rows), 0, None))
-    drawn = (np.diag(values) if shared is None else shared) - np.outer(values, values) / rows
-    return Estimates.with_covariance(values, factor * (estimates.covariance + drawn))

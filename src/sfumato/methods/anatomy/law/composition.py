@@ -12,8 +12,18 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ReleaseDamagedError
+from sfumato.laws.asking import feasible
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import Feasibility, clip_to_totals, most_likely, project_to_simplex
+from sfumato.values.estimates import Feasibility, most_likely
+
+ROWS = "rows"
+"""The published table of public attributes and buckets."""
+
+SENSITIVE = "sensitive"
+"""The published table of buckets and sensitive values."""
+
+BUCKET = "bucket"
+"""The column that joins them."""
 
 LARGEST_TENSOR = 128
 """Values up to which the covariances of all single values are kept, a cube of numbers; beyond it, one
@@ -258,7 +268,7 @@ def spreads_of_cells(totals: Integers, first: Floats, second: Floats, both: Floa
     )
 
 
-def feasible(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
+def feasible_cells(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
     """Non-negative counts of each public cell that add up to its rows, ``(cells, values)``."""
     rows = cells.sum(axis=1)
     if feasibility == "em":
@@ -266,8 +276,7 @@ def feasible(buckets: BucketComposition, cells: Floats, feasibility: Feasibility
         matrix = buckets.co_occurrence / totals[:, np.newaxis]
         start = np.outer(rows, buckets.totals / buckets.totals.sum())
         return most_likely(cells, lambda x: x @ matrix, lambda y: y @ matrix.T, start)
-    make = project_to_simplex if feasibility == "projection" else clip_to_totals
-    return make(cells @ buckets.solution.T, rows)
+    return feasible(cells @ buckets.solution.T, rows, feasibility)
 
 
 def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:

@@ -13,7 +13,6 @@ from pydantic import Field
 from sfumato.frozen import Frozen
 from sfumato.laws.base import Published
 from sfumato.values.arrays import Floats, Integers
-from sfumato.values.selection import Selection
 
 COUNT_COLUMN = "count"
 """Column of a published table that holds the noisy counts."""
@@ -77,17 +76,6 @@ class Entries:
     codes: dict[str, npt.NDArray[Any]]
     counts: Floats
     fragment: Integers
-
-    def keep(self, where: Selection) -> Entries:
-        """Those that a selection chooses."""
-        chosen = np.ones(self.counts.size, np.bool_)
-        for name, codes in where.conditions:
-            chosen &= np.isin(self.codes[name], codes)
-        return Entries(
-            {name: each[chosen] for name, each in self.codes.items()},
-            self.counts[chosen],
-            self.fragment[chosen],
-        )
 
 
 def read_table(

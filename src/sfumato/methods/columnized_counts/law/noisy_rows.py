@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from sfumato.chance.noise_sums import half_widths_of_sums
-from sfumato.errors import NotIdentifiableError, TooLargeError
+from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import answer, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.columnized_counts.law.columns import (
     COLUMN_COLUMN,
@@ -23,14 +22,12 @@ from sfumato.methods.columnized_counts.law.columns import (
     read_table,
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.values.arrays import Floats, Integers
-from sfumato.values.counts import LARGEST_TABLE, CountTable
-from sfumato.values.estimates import Estimates, Feasibility, normal_quantile
+from sfumato.methods.columnized_counts.law.noisy_sums import NoisySums
+from sfumato.values.arrays import Floats
+from sfumato.values.counts import CountTable
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
-
-SURELY_PUBLISHED = 0.95
-"""Probability with which a row would have been published that is called absent below a bound."""
 
 DEPENDABLE = 0.99
 """Release probability from which a single published row is not there by luck."""
@@ -88,11 +85,12 @@ class NoisyRows(Law):
             raise ValueError("the law has columns of attributes, or long columns, one of them.")
         return self
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Cells of the tabulation under the stated model, with certain bounds."""
-        return self._tabulate(published, tabulation, target, is_weighted=False)
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
+        """Published rows of the column that answers.
+
+        All are read from one column where one holds them all, so that shares are shares of one whole.
+        """
+        return self._sums(published, asked, is_weighted=False)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -100,91 +98,46 @@ class NoisyRows(Law):
         """The same with each published row weighed by how likely it was to be published."""
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
-        return self._tabulate(published, tabulation, target, is_weighted=True)
+        return answer(self._sums(published, (tabulation,), is_weighted=True), (tabulation,), target)
 
-    def _tabulate(
-        self, published: Published, tabulation: Tabulation, target: Target, *, is_weighted: bool
-    ) -> Estimates:
+    def _sums(self, published: Published, asked: Sequence[Tabulation], *, is_weighted: bool) -> NoisySums:
         schema = published.schema
-        self._require_published(schema, tabulation.where)
-        names = tuple(dict.fromkeys((*tabulation.by, *tabulation.where.names)))
-        whole = self._entries(published, schema, names)
-        entries = whole.keep(tabulation.where)
-        chosen = [_chosen(schema, tabulation, name) for name in tabulation.by]
-        size = math.prod(each.size for each in chosen)
-        if size > LARGEST_TABLE:
-            raise TooLargeError(
-                f"a table over {', '.join(tabulation.by)} has {size:,} cells; at most {LARGEST_TABLE:,} fit. "
-                "Ask for fewer attributes."
-            )
-        cells = np.zeros(entries.counts.size, np.int64)
-        for name, codes in zip(tabulation.by, chosen, strict=True):
-            cells = cells * codes.size + np.searchsorted(codes, entries.codes[name])
-        values, variances = self._contributions(entries, is_weighted=is_weighted)
-        sums = np.bincount(cells, weights=values, minlength=size).astype(np.float64)
-        spread = _squared_sums(cells, entries.fragment, np.sqrt(variances), size)
-        numbers = np.bincount(cells, minlength=size)
-        # Where nothing was published a row may still have been left out: zero is not certain.
-        spread[numbers == 0] = self._error_of_absence**2
-        share = self._share_kept(schema)
-        sums, spread = sums / share, _spread_when_kept(spread, sums, share)
-        if target == "population":
-            rows = max(float(whole.counts.sum()) / share, 1.0)
-            return Estimates(sums, spread + np.clip(sums * (1 - sums / rows), 0, None))
-        bounds = (self.matrix.k * numbers.astype(np.float64), np.full(size, np.inf))
-        if is_weighted or self.long is not None or share < 1:
-            return Estimates(sums, spread, bounds=bounds)
-        return Estimates(sums, spread, bounds=bounds, half_widths=partial(self._half_widths, numbers))
-
-    def _half_widths(self, numbers: Integers, confidence_level: float) -> Floats:
-        """Of sums of so many published counts, by the law of their noise; of none, as their standard error says."""
-        absent = normal_quantile(confidence_level) * self._error_of_absence
-        present = half_widths_of_sums(self.matrix.noise, np.maximum(numbers, 1), confidence_level)
-        return np.where(numbers == 0, absent, present)
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Selections that may overlap; those that share published rows share their noise.
-
-        All are read from one column where one holds them all, so that shares are shares of one whole.
-        """
-        schema = published.schema
-        together = tuple(dict.fromkeys(name for each in selections for name in each.names))
+        together = names_of(asked)
+        tables_of: Callable[[Sequence[str]], str] = self._table
         try:
-            self._column(together)
-            names = [together] * len(selections)
+            one = self._table(together)
         except NotIdentifiableError:
-            names = [each.names for each in selections]
-        read = {each: self._entries(published, schema, each) for each in set(names)}
-        number = len(selections)
-        values, covariance = np.empty(number), np.zeros((number, number))
-        for i, one in enumerate(selections):
-            self._require_published(schema, one)
-            entries = read[names[i]].keep(one)
-            values[i] = entries.counts.sum()
-            for j, other in enumerate(selections):
-                if names[i] == names[j]:
-                    covariance[i, j] = self._shared_variance(entries, read[names[j]].keep(other))
-                    if target == "population":
-                        rows = max(float(read[names[i]].counts.sum()), 1.0)
-                        both = entries.keep(other).counts.sum()
-                        covariance[i, j] += both - values[i] * read[names[j]].keep(other).counts.sum() / rows
-            if not entries.counts.size:
-                covariance[i, i] = self._error_of_absence**2
-        share = self._share_kept(schema)
-        if share < 1:
-            both = np.array(
-                [
-                    [
-                        read[a].keep(one).keep(other).counts.sum() if a == b else 0.0
-                        for b, other in zip(names, selections, strict=True)
-                    ]
-                    for a, one in zip(names, selections, strict=True)
-                ]
-            )
-            values, covariance = values / share, _spread_when_kept(covariance, both, share)
-        return Estimates(values, np.clip(np.diagonal(covariance), 0, None), covariance)
+            names_by_source = self._by_column(asked)
+        else:
+            names_by_source, tables_of = {one: together}, lambda _: one
+        for each in asked:
+            self._require_published(schema, each.where)
+            require_small(shape_of(schema, each), each.by)
+        return NoisySums(
+            self.matrix,
+            schema,
+            {table: self._entries(published, schema, names) for table, names in names_by_source.items()},
+            tables_of,
+            share=self._share_kept(schema),
+            is_weighted=is_weighted,
+            has_one_noise_each=self.long is None,
+        )
+
+    def _by_column(self, asked: Sequence[Tabulation]) -> dict[str, tuple[str, ...]]:
+        """For every table that answers some question, the attributes it is asked about."""
+        tables = [self._table(names_of([each])) for each in asked]
+        return {
+            table: names_of([each for each, other in zip(asked, tables, strict=True) if other == table])
+            for table in tables
+        }
+
+    def _table(self, names: Sequence[str]) -> str:
+        """The published table that answers for some attributes."""
+        column = self._column(names)
+        if column is not None:
+            return column.table
+        assert self.long is not None
+        return self.long.table
 
     def _share_kept(self, schema: Schema) -> float:
         """Which share of all parts the column budget kept, where that is public; 1 where it is not, or all were.
@@ -276,11 +229,6 @@ class NoisyRows(Law):
             return f"fragment of a row in one of {len(self.columns)} columns"
         return f"row over {' and '.join(self.columns[0].attributes)}"
 
-    @property
-    def _error_of_absence(self) -> float:
-        """Standard error whose 95 % interval ends where an absent row would have been published."""
-        return self.matrix.threshold(SURELY_PUBLISHED) / normal_quantile(SURELY_PUBLISHED)
-
     def _column(self, names: Sequence[str]) -> PublishedColumn | None:
         """The column that answers for some attributes: the one with the fewest cells; None for long data."""
         if self.long is not None:
@@ -333,48 +281,3 @@ class NoisyRows(Law):
         is_home = home[codes[self.long.item].astype(np.int64)] == of_column - 1
         kept = {name: each[is_home] for name, each in codes.items()}
         return Entries(kept, counts[is_home].astype(np.float64), fragment[is_home])
-
-    def _contributions(self, entries: Entries, *, is_weighted: bool) -> tuple[Floats, Floats]:
-        """What each published entry adds to a sum, and its variance."""
-        noise = self.matrix.noise.variance
-        if not is_weighted:
-            return entries.counts, np.full(entries.counts.size, noise)
-        # Horvitz and Thompson: mean f and variance (1-w)/w f^2 + noise/w for a row of f copies, in which
-        # the published count stands for f.
-        appears, left_out = self.matrix.release_probabilities_of(entries.counts)
-        variances = left_out / appears**2 * entries.counts**2 + noise / appears**2
-        return entries.counts / appears, variances
-
-    def _shared_variance(self, one: Entries, other: Entries) -> float:
-        """Covariance of two sums of published counts: noise of the fragments that are in both."""
-        fragments, numbers = np.unique(one.fragment, return_counts=True)
-        others, other_numbers = np.unique(other.fragment, return_counts=True)
-        _, mine, theirs = np.intersect1d(fragments, others, assume_unique=True, return_indices=True)
-        return float(self.matrix.noise.variance * (numbers[mine] * other_numbers[theirs]).sum())
-
-
-def _chosen(schema: Schema, tabulation: Tabulation, name: str) -> Integers:
-    """Codes of an attribute that a tabulation shows, in order."""
-    codes = tabulation.where.codes(name)
-    return np.arange(schema[name].size) if codes is None else np.array(codes, np.int64)
-
-
-def _spread_when_kept(spread: Floats, kept: Floats, share: float) -> Floats:
-    """Variance of ``kept / share``: that of what was published, and of the draw of what was kept.
-
-    With K of X parts kept independently, var(K / p) = X (1 - p) / p, and K / p estimates X.
-    """
-    return spread / share**2 + kept * (1 - share) / share**2
-
-
-def _squared_sums(cells: Integers, fragment: Integers, deviations: Floats, size: int) -> Floats:
-    """Variance of each cell: deviations add up within a fragment, whose noise is one, and then as squares."""
-    if not cells.size:
-        return np.zeros(size)
-    order = np.lexsort((fragment, cells))
-    cells, fragment, deviations = cells[order], fragment[order], deviations[order]
-    is_new = np.ones(cells.size, np.bool_)
-    is_new[1:] = (cells[1:] != cells[:-1]) | (fragment[1:] != fragment[:-1])
-    starts = np.flatnonzero(is_new)
-    squares = np.add.reduceat(deviations, starts) ** 2
-    return np.bincount(cells[starts], weights=squares, minlength=size).astype(np.float64)

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.chance.distortion import contract
+from sfumato.laws.asking import formula
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
-
-LARGEST_COVARIANCE = 1_000
-"""Numbers up to which the whole covariance is computed; beyond it, variances only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +150,7 @@ def _subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 def _estimates(values: Floats, parts: Sequence[tuple[float, Sequence[Floats]]]) -> Estimates:
     """Values whose covariance is a sum of Kronecker products; of large tables the diagonal only."""
-    is_small = values.size <= LARGEST_COVARIANCE
+    is_small = values.size <= formula.LARGEST_COVARIANCE
     covariance: Floats = np.zeros((values.size, values.size) if is_small else values.size)
     for factor, matrices in parts:
         product: Floats = np.ones((1, 1) if is_small else 1)

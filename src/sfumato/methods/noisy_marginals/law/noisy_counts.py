@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.chance.noise import DiscreteNoise
-from sfumato.chance.noise_sums import half_width_of_sum, half_widths_of_sums
+from sfumato.chance.noise_sums import half_width_of_sum
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.frozen import Frozen
+from sfumato.laws.asking import (
+    Formula,
+    codes_shown,
+    conditions_outside,
+    feasible,
+    for_population,
+    names_of,
+    shape_of,
+    take_codes,
+)
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
-from sfumato.values.arrays import Floats, Integers
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, clip_to_totals, project_to_simplex
+from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 COUNT_COLUMN = "count"
 """Column of a published marginal that holds the noisy counts."""
-
-SMALLEST_VARIANCE = 1e-300
-"""Of noise that is surely zero."""
 
 SHOWN_MARGINALS = 12
 """Marginals that a message or sentence lists before it breaks off."""
@@ -55,10 +62,14 @@ class NoisyMarginal(Frozen):
         """What it counts, in words."""
         return " by ".join(self.attributes)
 
-    def cells_summed(self, names: Sequence[str]) -> int:
-        """Cells that add up to one cell over some of the attributes."""
-        pairs = zip(self.attributes, self.sizes, strict=True)
-        return math.prod(size for name, size in pairs if name not in names)
+    def cells_added(self, asked: Tabulation) -> int:
+        """Cells that add up to one cell of a question."""
+        summed = [
+            size if (codes := asked.where.codes(name)) is None else len(codes)
+            for name, size in zip(self.attributes, self.sizes, strict=True)
+            if name not in asked.by
+        ]
+        return math.prod(summed)
 
 
 class NoisyAnswer(Frozen):
@@ -110,21 +121,10 @@ class NoisyCounts(Law):
         "least-squares": "unbiased; all marginals combined, so that overlapping tables agree"
     }
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Cells of the tabulation, from the one marginal that gives them the smallest variance."""
-        if not tabulation.by:
-            return self.estimate_selections(published, (tabulation.where,), target=target)
-        weights = _weights(published.schema, tabulation)
-        marginal = self._best(tuple(weights))
-        table = read_marginal(published, marginal)
-        # The table's axes come first; the tabulation may ask for another order.
-        sums = sum_cells(_ordered(table, tabulation.by), weights)
-        if target == "population":
-            return _drawn_anew(sums, float(table.counts.sum()))
-        cells = _cells_of(sums.variances, marginal.noise)
-        return replace(sums, half_widths=partial(half_widths_of_sums, marginal.noise, cells))
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
+        """What each cell is read from: the one marginal, or the declared answer, of the smallest variance."""
+        del asked
+        return NoisySums(self, published)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -134,57 +134,12 @@ class NoisyCounts(Law):
             return super().estimate_by(estimator, published, tabulation, target=target)
         weights = _weights(published.schema, tabulation)
         # Refuses what no single marginal contains: its highest effect is not measured anywhere.
-        _ = self._best(tuple(weights))
+        _ = self.best(tuple(weights))
         tables = [read_marginal(published, each) for each in self.marginals]
         combined = combine_tables(tables, weights)
         if target == "table":
             return combined
-        return _drawn_anew(combined, float(combine_tables(tables, {}).values[0]))
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Numbers of rows for selections that may overlap, with the covariance between them.
-
-        Each is read where its own variance is smallest. Two that are read from one table share the
-        noise of the cells they share; two from different tables share none.
-        """
-        schema = published.schema
-        sources = [self._source(schema, each) for each in selections]
-        tables = {
-            each.table: read_marginal(published, each) for each in sources if isinstance(each, NoisyMarginal)
-        }
-        number = len(selections)
-        values, covariance = np.empty(number), np.zeros((number, number))
-        for i, (source, selection) in enumerate(zip(sources, selections, strict=True)):
-            if isinstance(source, NoisyAnswer):
-                values[i] = source.count
-            else:
-                weights = _weights(schema, Tabulation(where=selection))
-                values[i] = sum_cells(tables[source.table], weights).values[0]
-            for j in range(number):
-                if sources[j] == source:
-                    shared = selection & selections[j]
-                    covariance[i, j] = _variance(source, shared)
-        if target == "population":
-            covariance += self._drawing(published, selections, values, covariance)
-            return Estimates.with_covariance(values, covariance)
-        cells = [_cells_of(covariance[i, i], each.noise) for i, each in enumerate(sources)]
-        sums = Estimates.with_covariance(values, covariance)
-        return replace(sums, half_widths=partial(_half_widths, [each.noise for each in sources], cells))
-
-    def _drawing(
-        self, published: Published, selections: Sequence[Selection], values: Floats, noise: Floats
-    ) -> Floats:
-        """Covariance of drawing the rows: ``shared - values values' / rows``, without the noise in it."""
-        shared = np.array(
-            [
-                [self.estimate_selections(published, (one & other,)).values[0] for other in selections]
-                for one in selections
-            ]
-        )
-        rows = self.estimate_selections(published, (Selection(),)).values[0]
-        return _not_negative(shared - (np.outer(values, values) - noise) / max(rows, 1))
+        return for_population(combined, float(combine_tables(tables, {}).values[0]))
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -204,15 +159,14 @@ class NoisyCounts(Law):
         names = tuple(_weights(published.schema, tabulation))
         whole = self.estimate_by("least-squares", published, Tabulation(by=names)).values
         total = np.array([max(whole.sum(), 0.0)])
-        make_feasible = {"projection": project_to_simplex, "clip": clip_to_totals}[feasibility]
         shape = [each.size for each in published.schema.select(names)]
-        feasible = NoisyTable(names, make_feasible(whole[None, :], total).reshape(shape), 0.0)
-        return sum_cells(feasible, _weights(published.schema, tabulation)).values
+        made = NoisyTable(names, feasible(whole[None, :], total, feasibility).reshape(shape), 0.0)
+        return sum_cells(made, _weights(published.schema, tabulation)).values
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard error of every cell of a table, the same for all: it does not depend on the counts."""
-        best = self._best(true_counts.names)
-        variance = best.noise.variance * best.cells_summed(true_counts.names)
+        best = self.best(true_counts.names)
+        variance = best.noise.variance * best.cells_added(Tabulation(true_counts.names))
         return np.full(true_counts.counts.shape, math.sqrt(variance))
 
     @property
@@ -234,8 +188,14 @@ class NoisyCounts(Law):
         more = len(self.marginals) - len(shown)
         return ", ".join([*shown, f"{more} more"] if more else shown)
 
-    def _best(self, names: Sequence[str]) -> NoisyMarginal:
-        """The marginal over at least these attributes whose sums have the smallest variance."""
+    def best(self, names: Sequence[str]) -> NoisyMarginal:
+        """The marginal over at least these attributes whose sums have the smallest variance.
+
+        Raises
+        ------
+        NotIdentifiableError
+            When no marginal holds them all.
+        """
         containing = [each for each in self.marginals if set(names) <= set(each.attributes)]
         if not containing:
             held = f"{' and '.join(names)} together" if len(names) > 1 else "".join(names) or "a total"
@@ -244,28 +204,137 @@ class NoisyCounts(Law):
                 f"no published table holds {held}; published are: {covered}. "
                 "Ask within one of these, or publish a marginal over the attributes wanted."
             )
-        return min(containing, key=lambda each: each.noise.variance * each.cells_summed(names))
+        return min(
+            containing, key=lambda each: each.noise.variance * each.cells_added(Tabulation(tuple(names)))
+        )
 
-    def _source(self, schema: Schema, selection: Selection) -> NoisyMarginal | NoisyAnswer:
-        """Where a selection is best read: a declared answer to just this question, or a marginal."""
-        # As mappings: the order of conditions does not matter.
-        conditions = dict(selection.conditions)
-        declared = [
-            each
-            for each in self.answers
-            if dict(Selection.parse(each.question, schema).conditions) == conditions
-        ]
-        options: list[tuple[float, NoisyMarginal | NoisyAnswer]] = [
-            (each.noise.variance, each) for each in declared
-        ]
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the cells of a question are read: each adds up so many cells of a marginal, but for declared answers."""
+
+    marginal: NoisyMarginal | None
+    cells_added: int
+    declared: Mapping[int, NoisyAnswer]
+
+
+class NoisySums(Formula):
+    """Sums of noisy cells, each read where its variance is smallest.
+
+    Cells of one table share no noise. Two selections that are read from one marginal share the noise of the
+    cells they share; two from different ones share none.
+
+    Parameters
+    ----------
+    law
+        What was published.
+    published
+        The release.
+    """
+
+    def __init__(self, law: NoisyCounts, published: Published) -> None:
+        self.law = law
+        self.published = published
+        self._tables: dict[str, NoisyTable] = {}
+
+    @cached_property
+    def number_of_rows(self) -> float:  # type: ignore[override]
+        """The noisy total: the size of the table is not published."""
+        return float(self.values(Tabulation())[0])
+
+    def values(self, asked: Tabulation) -> Floats:
+        """Sums of published cells, or declared answers as they stand."""
+        source = self._source(asked)
+        cells = (
+            np.zeros(self._number(asked)) if source.marginal is None else self._sums(source.marginal, asked)
+        )
+        return _replaced(cells, {place: each.count for place, each in source.declared.items()})
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """The noise of all cells that each adds up."""
+        source = self._source(asked)
+        own = 0.0 if source.marginal is None else source.marginal.noise.variance * source.cells_added
+        found = np.full(self._number(asked), own)
+        return _replaced(found, {place: each.noise.variance for place, each in source.declared.items()})
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """The noise of all cells that both add up."""
+        if one is other:
+            return np.diag(self.variances(one))
+        first, second = self._source(one), self._source(other)
+        if first.declared or second.declared:
+            is_same = first.declared == second.declared
+            return np.full((1, 1), first.declared[0].noise.variance if is_same else 0.0)
+        if first.marginal is None or first.marginal != second.marginal:
+            return np.zeros((1, 1))
+        shared = first.marginal.cells_added(Tabulation(where=one.where & other.where))
+        return np.full((1, 1), first.marginal.noise.variance * shared)
+
+    def half_widths(self, asked: Tabulation) -> Callable[[float], Floats]:
+        """By the exact law of a sum of so many noises."""
+        source, number = self._source(asked), self._number(asked)
+
+        def widths(level: float) -> Floats:
+            noise, added = source.marginal and source.marginal.noise, source.cells_added
+            own = 0.0 if noise is None or added == 0 else half_width_of_sum(noise, added, level)
+            declared = {
+                place: half_width_of_sum(each.noise, 1, level) for place, each in source.declared.items()
+            }
+            return _replaced(np.full(number, own), declared)
+
+        return widths
+
+    def _number(self, asked: Tabulation) -> int:
+        return math.prod(shape_of(self.published.schema, asked))
+
+    def _source(self, asked: Tabulation) -> _Source:
+        """The best marginal, and the cells that a declared answer to just them gives more exactly."""
+        declared = self._declared(asked)
         try:
-            marginal = self._best(selection.names)
+            marginal = self.law.best(names_of([asked]))
         except NotIdentifiableError:
-            if not declared:
+            if len(declared) < max(self._number(asked), 1):
                 raise
-        else:
-            options.append((_variance(marginal, selection), marginal))
-        return min(options, key=lambda each: each[0])[1]
+            return _Source(None, 0, declared)
+        added = marginal.cells_added(asked)
+        variance = marginal.noise.variance * added
+        better = {place: each for place, each in declared.items() if each.noise.variance <= variance}
+        return _Source(marginal, added, better)
+
+    def _declared(self, asked: Tabulation) -> dict[int, NoisyAnswer]:
+        """Declared answers to single cells, by place; the order of conditions does not matter."""
+        schema = self.published.schema
+        shown = [codes_shown(schema, asked, name) for name in asked.by]
+        summed = dict(conditions_outside(asked.where, asked.by).conditions)
+        found: dict[int, NoisyAnswer] = {}
+        for each in sorted(self.law.answers, key=lambda each: -each.noise.variance):
+            conditions = dict(Selection.parse(each.question, schema).binding(schema).conditions)
+            own = [conditions.pop(name, ()) for name in asked.by]
+            if conditions == summed and all(
+                len(codes) == 1 and codes[0] in among for codes, among in zip(own, shown, strict=True)
+            ):
+                places = [among.index(codes[0]) for codes, among in zip(own, shown, strict=True)]
+                # Without axes there is one cell, whose place no index has.
+                flat = np.ravel_multi_index(places, [len(among) for among in shown]) if shown else 0
+                found[int(flat)] = each
+        return found
+
+    def _sums(self, marginal: NoisyMarginal, asked: Tabulation) -> Floats:
+        """Cells of one marginal, added up to those asked for."""
+        if marginal.table not in self._tables:
+            self._tables[marginal.table] = read_marginal(self.published, marginal)
+        table = self._tables[marginal.table]
+        cells = take_codes(table.counts, table.names, asked.where)
+        gone = tuple(axis for axis, name in enumerate(table.names) if name not in asked.by)
+        kept = [name for name in table.names if name in asked.by]
+        return np.asarray(cells.sum(axis=gone)).transpose([kept.index(name) for name in asked.by]).ravel()
+
+
+def _replaced(values: Floats, by_place: Mapping[int, float]) -> Floats:
+    """The same with other numbers in some places."""
+    for place, number in by_place.items():
+        values[place] = number
+    return values
 
 
 def read_marginal(published: Published, marginal: NoisyMarginal) -> NoisyTable:
@@ -274,17 +343,6 @@ def read_marginal(published: Published, marginal: NoisyMarginal) -> NoisyTable:
     for batch in published.scan(marginal.table, (*marginal.attributes, COUNT_COLUMN)):
         counts[tuple(batch.codes[name] for name in marginal.attributes)] = batch.codes[COUNT_COLUMN]
     return NoisyTable(marginal.attributes, counts, marginal.noise.variance)
-
-
-def _ordered(table: NoisyTable, names: Sequence[str]) -> NoisyTable:
-    """The same table with the axes named first, in that order."""
-    order = sorted(
-        range(len(table.names)),
-        key=lambda axis: names.index(table.names[axis]) if table.names[axis] in names else len(names),
-    )
-    return NoisyTable(
-        tuple(table.names[axis] for axis in order), table.counts.transpose(order), table.variance
-    )
 
 
 def _weights(schema: Schema, tabulation: Tabulation) -> dict[str, Floats]:
@@ -296,43 +354,3 @@ def _weights(schema: Schema, tabulation: Tabulation) -> dict[str, Floats]:
         rows = rows if chosen is None else rows[list(chosen)]
         weights[name] = rows if name in tabulation.by else rows.sum(axis=0, keepdims=True)
     return weights
-
-
-def _variance(source: NoisyMarginal | NoisyAnswer, selection: Selection) -> float:
-    """Variance of the noise of all cells that a selection adds up."""
-    if isinstance(source, NoisyAnswer):
-        return source.noise.variance
-    chosen = math.prod(len(codes) for _, codes in selection.conditions)
-    return source.noise.variance * source.cells_summed(selection.names) * chosen
-
-
-def _cells_of(variances: Floats, noise: DiscreteNoise) -> Integers:
-    """How many cells were added up, from the variance of their sum."""
-    return np.rint(np.asarray(variances) / max(noise.variance, SMALLEST_VARIANCE)).astype(np.int64).clip(1)
-
-
-def _half_widths(
-    noises: Sequence[DiscreteNoise], cells: Sequence[Integers], confidence_level: float
-) -> Floats:
-    """Half-widths of intervals of sums from different tables, ``(n,)``."""
-    pairs = zip(noises, cells, strict=True)
-    return np.array([half_width_of_sum(noise, int(number), confidence_level) for noise, number in pairs])
-
-
-def _drawn_anew(sums: Estimates, rows: float) -> Estimates:
-    """The same cells for a population: disjoint cells of a multinomial draw of so many rows.
-
-    The products of values hold the covariance of the noise besides, which is taken out again.
-    """
-    rows = max(rows, 1.0)
-    if sums.covariance is None:
-        drawing = sums.values - (sums.values**2 - sums.variances) / rows
-        return Estimates(sums.values, sums.variances + np.clip(drawing, 0, None))
-    products = np.outer(sums.values, sums.values) - sums.covariance
-    drawing = _not_negative(np.diag(sums.values) - products / rows)
-    return Estimates.with_covariance(sums.values, sums.covariance + drawing)
-
-
-def _not_negative(drawing: Floats) -> Floats:
-    """The covariance of drawing with negative variances lifted to zero: noise made those counts negative."""
-    return np.asarray(drawing + np.diag(np.clip(-np.diagonal(drawing), 0, None)))

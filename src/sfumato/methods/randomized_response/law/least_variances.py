@@ -71,12 +71,13 @@ def _least_second_moments(distortion: AxisMatrix, weights: AxisMatrix, size: int
     """For each cell of an axis the least ``E[h^2]`` of a true category inside and of one outside it."""
     if isinstance(distortion, TwoValued) and isinstance(weights, TwoValued):
         # Two values again: the whole product would take the square of a long category list.
+        cells = size if weights.columns is None else len(weights.columns)
         own, other = squared(weights).diagonal, squared(weights).elsewhere
         inside = distortion.diagonal * own + (size - 1) * distortion.elsewhere * other
         outside = (
             distortion.diagonal + (size - 2) * distortion.elsewhere
         ) * other + distortion.elsewhere * own
-        return np.full(size, inside), np.full(size, outside)
+        return np.full(cells, inside), np.full(cells, outside)
     entries = np.eye(size) if weights is None else weights
     entries = entries.dense(size) if isinstance(entries, TwoValued) else entries
     by_true = [transposed(distortion), None]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.arrays import Floats
 from sfumato.values.counts import OccupiedCounts
-from sfumato.values.selection import Selection
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,18 +60,3 @@ class GroupBlocks:
             np.asarray(group_sizes[group_of[first]]),
             has_outside=len(names) > len(groups),
         )
-
-    def satisfy(self, where: Selection, *, without: str) -> Booleans:
-        """Which blocks satisfy the conditions on public attributes, ``(blocks,)``."""
-        result = np.ones(len(self.rows), dtype=bool)
-        for name, codes in where.conditions:
-            if name != without:
-                result &= np.isin(self.codes[name], codes)
-        return result
-
-    def cell_of(self, axes: Mapping[str, tuple[int, ...]], is_selected: Booleans) -> Integers:
-        """Flat index, over the product of the axes' codes, of the cell that each selected block falls in."""
-        cell = np.zeros(np.count_nonzero(is_selected), dtype=np.int64)
-        for name, codes in axes.items():
-            cell = cell * len(codes) + np.searchsorted(codes, self.codes[name][is_selected])
-        return cell

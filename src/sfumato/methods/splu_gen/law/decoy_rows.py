@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from sfumato.chance.partition import Partition
 from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.laws.asking import for_population, names_of
 from sfumato.laws.base import Law, Published, Target
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, decoy_model, margin_variance
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
+from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, SeveralDecoys, product_of, variances_of
+from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count, pairwise_variance
-from sfumato.methods.splu_gen.law.questions import DecoyQuestion, ask
-from sfumato.methods.splu_gen.law.selections import Selections
+from sfumato.methods.splu_gen.law.questions import ask
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.number_text import percent
 from sfumato.values.selection import Selection, Tabulation
-
-LARGEST_COVARIANCE = 1_000
-"""Cells up to which the whole covariance is computed; beyond it, variances only."""
-
-MOST_PREDICATES = 80
-"""Public combinations up to which covariances between them are computed; their pairs cost time."""
 
 FEW_ROWS = 20
 """Published rows of a value below which a normal interval for its counts is not to be trusted."""
@@ -76,33 +69,25 @@ class DecoyRows(Law):
         "paper": "the iteration of Fu et al. (2014) with its printed matrix and 1 % stop; biased, no error known",
     }
 
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Estimates of the cells of a tabulation, unbiased to first order, with their covariance.
+    def formula(self, published: Published, asked: Sequence[Tabulation]) -> DecoyCounts | SeveralDecoys:
+        """The model of one drawn attribute, or a product of the matrices of several.
 
-        Raises
-        ------
-        NotIdentifiableError
-            When some value may be in every group, or the groups were made largest first; counts of a
-            sensitive value alone are answered even then.
+        What it cannot say it refuses: counts within public groups when some value may be in every group, or
+        the groups were made largest first; counts of a sensitive value alone are answered even then.
         """
-        tabulation = Tabulation(tabulation.by, tabulation.where.binding(published.schema))
-        question = ask(published, tabulation, self.gamma_by_attribute)
-        if len(question.drawn) > 1:
-            return self._product(published, question.drawn).estimate(published, tabulation, target=target)
-        if not question.drawn:
-            return _finish(
-                question, Estimates(question.counts.ravel(), np.zeros(question.counts.size)), target
-            )
-        name = question.drawn[0]
-        model = self._model(published, name)
-        if question.is_whole_table:
-            return _finish(question, _margin(model, question), target)
-        self._require_law(model, name)
-        values = question.counts @ model.inverse
-        predicates = [model.predicate(model.shares(each)) for each in values]
-        return _finish(question, _cells(model, predicates, values, question), target)
+        drawn = [name for name in names_of(asked) if name in self.gamma_by_attribute]
+
+        def single(name: str) -> DecoyCounts:
+            mine = [each for each in asked if not {*names_of([each])} & {*drawn} - {name}]
+            return DecoyCounts(published, mine, name, self._model(published, name), self._require_law)
+
+        if len(drawn) < 2:
+            return single(drawn[0] if drawn else next(iter(self.gamma_by_attribute)))
+
+        def product() -> PerturbedCounts:
+            return self._product(published, drawn).formula(published, asked)
+
+        return SeveralDecoys(single, drawn, product, published.number_of_rows)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -119,24 +104,8 @@ class DecoyRows(Law):
             variances = np.full(len(values), np.nan)
         else:
             values, variances = _pairwise(states, question.drawn, gammas)
-        return _finish(question, Estimates(values, variances), target)
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Estimates for selections that may overlap; covariances when there are not too many of them."""
-        selections = [each.binding(published.schema) for each in selections]
-        drawn = tuple(
-            dict.fromkeys(n for each in selections for n in each.names if n in self.gamma_by_attribute)
-        )
-        if len(drawn) != 1:
-            return self._product(published, drawn).estimate_selections(published, selections, target=target)
-        model = self._model(published, drawn[0])
-        asked = Selections.read(published, selections, drawn[0])
-        if any(each.names != drawn for each in selections if drawn[0] in each.names):
-            self._require_law(model, drawn[0])
-        result = asked.estimates(model)
-        return result if target == "table" else asked.for_population(result, model, published.number_of_rows)
+        found = Estimates(values[question.order], variances[question.order])
+        return found if target == "table" else for_population(found, published.number_of_rows)
 
     def difference(
         self,
@@ -215,9 +184,8 @@ class DecoyRows(Law):
         names = {*tabulation.by, *tabulation.where.names}
         drawn = tuple(name for name in self.gamma_by_attribute if name in names)
         if len(drawn) == 1 and names == {drawn[0]}:
-            return self.estimate(
-                published, tabulation
-            ).values  # a value's published count is feasible as it is
+            # A value's published count is feasible as it is.
+            return self.estimate(published, tabulation).values
         return self._product(published, drawn).consistent(published, tabulation, feasibility=feasibility)
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
@@ -228,7 +196,7 @@ class DecoyRows(Law):
             for name in drawn
         }
         if len(drawn) != 1:
-            return _product_of(models).expected_standard_errors(true_counts)
+            return product_of(models).expected_standard_errors(true_counts)
         name, model = drawn[0], models[drawn[0]]
         axis = true_counts.axis_of(name)
         moved = np.moveaxis(np.asarray(true_counts.counts, dtype=np.float64), axis, -1)
@@ -237,7 +205,7 @@ class DecoyRows(Law):
         model.require_identifiable(name)
         weights = np.eye(len(model.counts))
         variances = [
-            _variances(model.predicate(model.shares(each)), weights)
+            variances_of(model.predicate(model.shares(each)), weights)
             for each in moved.reshape(-1, moved.shape[-1])
         ]
         return np.moveaxis(np.sqrt(np.array(variances)).reshape(moved.shape), -1, axis)
@@ -296,79 +264,11 @@ class DecoyRows(Law):
         models = {name: self._model(published, name) for name in names}
         for name, model in models.items():
             self._require_law(model, name)
-        return _product_of(models)
-
-
-@dataclass(frozen=True, eq=False)
-class _Matrix:
-    """A distortion matrix and its inverse under the names that the algebra of randomized response reads."""
-
-    on_axis: Floats
-    inverse_on_axis: Floats
-
-
-def _product_of(models: Mapping[str, DecoyModel]) -> PerturbedRows:
-    """Independent attributes as a product of matrices; not validated again, since they are computed here."""
-    matrices: dict[str, Any] = {name: _Matrix(each.distortion, each.inverse) for name, each in models.items()}
-    return PerturbedRows.model_construct(distortions=matrices)
+        return product_of(models)
 
 
 def _whole(counts: Floats) -> tuple[int, ...]:
     return tuple(int(each) for each in counts)
-
-
-def _margin(model: DecoyModel, question: DecoyQuestion) -> Estimates:
-    """Counts of values over the whole table: published as they are, with the binomial's error."""
-    values = question.counts[0] @ question.weights
-    if len(model.occurring) <= model.gamma:
-        single = [margin_variance(max(each, 1.0), model.gamma) for each in model.counts]
-        return Estimates(values, np.asarray(np.array(single) @ question.weights))
-    covariances = model.margin_covariance + np.diag(model.unseen_variances)
-    return Estimates.with_covariance(values, question.weights.T @ covariances @ question.weights)
-
-
-def _cells(
-    model: DecoyModel, predicates: list[Predicate], values: Floats, question: DecoyQuestion
-) -> Estimates:
-    """Every public combination by every sum of values, flattened with the sums last."""
-    weights = question.weights
-    selected = question.counts.sum(axis=1)
-    floor = np.multiply.outer(selected > 0, model.unseen_variances @ weights**2)
-    cells, sums = len(values), weights.shape[1]
-    found = (values @ weights).ravel()
-    if cells > MOST_PREDICATES or found.size > LARGEST_COVARIANCE:
-        variances = np.array([_variances(each, weights) for each in predicates]) + floor
-        return Estimates(found, variances.ravel())
-    blocks = np.zeros((cells, sums, cells, sums))
-    nothing = np.zeros(len(model.counts))
-    for i, j in itertools.combinations_with_replacement(range(cells), 2):
-        both = predicates[i].shares if i == j else nothing
-        blocks[i, :, j] = covariance(predicates[i], predicates[j], both, weights, weights)
-        blocks[j, :, i] = blocks[i, :, j].T
-    whole = blocks.reshape(cells * sums, cells * sums) + np.diag(floor.ravel())
-    return Estimates.with_covariance(found, whole)
-
-
-def _variances(predicate: Predicate, weights: Floats) -> Floats:
-    whole = covariance(predicate, predicate, predicate.shares, weights, weights)
-    return np.clip(np.diagonal(whole), 0, None)
-
-
-def _finish(question: DecoyQuestion, estimates: Estimates, target: Target) -> Estimates:
-    """Cells in the order that was asked for; the population's own variance added when it is meant.
-
-    Cells do not overlap, so the table being a draw adds ``diag(x) - x x'/N``, as for randomized response.
-    """
-    order = question.order
-    values, variances = estimates.values[order], estimates.variances[order]
-    whole = None if estimates.covariance is None else estimates.covariance[np.ix_(order, order)]
-    if target == "population":
-        rows = question.number_of_rows
-        inflate = rows / max(rows - 1, 1)
-        variances = np.clip((variances + values - values**2 / rows) * inflate, 0, None)
-        if whole is not None:
-            whole = (whole + np.diag(values) - np.outer(values, values) / rows) * inflate
-    return Estimates(values, variances, whole) if whole is None else Estimates.with_covariance(values, whole)
 
 
 def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> tuple[Floats, Floats]:

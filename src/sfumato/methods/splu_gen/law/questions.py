@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.laws.asking import codes_shown, conditions_outside, order_of, shape_of, take_codes
 from sfumato.laws.base import Published
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection, Tabulation
@@ -32,10 +33,6 @@ class DecoyQuestion:
         Published rows, ``(public combinations, values of drawn[0], values of drawn[1], ...)``.
     order
         Place, among public combinations by shown categories, of each cell as the tabulation orders them.
-    number_of_rows
-        All published rows.
-    is_whole_table
-        No public attribute is involved.
     """
 
     drawn: tuple[str, ...]
@@ -43,14 +40,6 @@ class DecoyQuestion:
     is_shown: tuple[bool, ...]
     counts: Floats
     order: Integers
-    number_of_rows: int
-    is_whole_table: bool
-
-    @property
-    def weights(self) -> Floats:
-        """Which sums over the only drawn attribute's values are asked for, ``(values, sums)``."""
-        chosen = np.eye(self.counts.shape[1])[:, list(self.codes[0])]
-        return chosen if self.is_shown[0] else chosen.sum(axis=1, keepdims=True)
 
     def states(self, published: Published) -> Floats:
         """Rows outside and inside each public combination, without and with each category asked about.
@@ -86,32 +75,17 @@ def ask(published: Published, tabulation: Tabulation, gammas: Mapping[str, int])
     public = tuple(name for name in by if name not in gammas)
     shown = tuple(name for name in by if name in gammas)
     drawn = shown + tuple(name for name in where.names if name in gammas and name not in by)
-    exact = Selection(tuple(each for each in where.conditions if each[0] not in gammas))
-    table = published.count_by(public + drawn, exact)
-    counts = np.asarray(table.counts, dtype=np.float64)
-    for axis, name in enumerate(public):
-        if (chosen := where.codes(name)) is not None:
-            counts = counts.take(list(chosen), axis=axis)
-    sizes = dict(zip(table.names, table.counts.shape, strict=True))
-    codes = tuple(
-        tuple(range(sizes[name])) if (chosen := where.codes(name)) is None else chosen for name in drawn
-    )
-    public_shape = counts.shape[: len(public)]
-    shape = public_shape + tuple(len(each) for each in codes[: len(shown)])
+    exact = conditions_outside(where, gammas)
+    counts = take_codes(published.count_by(public + drawn, exact).counts, public, exact)
+    codes = tuple(codes_shown(published.schema, tabulation, name) for name in drawn)
+    laid_out = public + shown
     return DecoyQuestion(
         drawn=drawn,
         codes=codes,
         is_shown=tuple(name in shown for name in drawn),
-        counts=counts.reshape(math.prod(public_shape), *counts.shape[len(public) :]),
-        order=_order(by, public + shown, shape),
-        number_of_rows=published.number_of_rows,
-        is_whole_table=not public and not exact.conditions,
+        counts=counts.reshape(-1, *counts.shape[len(public) :]),
+        order=order_of(by, laid_out, shape_of(published.schema, tabulation, laid_out)),
     )
-
-
-def _order(by: Sequence[str], laid_out: Sequence[str], shape: Sequence[int]) -> Integers:
-    places = np.arange(math.prod(shape)).reshape(shape)
-    return places.transpose([laid_out.index(name) for name in by]).ravel()
 
 
 def _collapse(counts: npt.NDArray[Any], codes: Sequence[tuple[int, ...]]) -> Floats:

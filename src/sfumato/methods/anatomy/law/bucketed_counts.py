@@ -1,0 +1,204 @@
+"""Counts of rows and sensitive values that are joined by bucket, and their errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import (
+    Formula,
+    JointCounts,
+    cell_of,
+    codes_shown,
+    conditions_outside,
+    indicator,
+    order_of,
+    satisfying,
+    shape_of,
+)
+from sfumato.laws.base import Published
+from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, BucketComposition, spreads_of_cells
+from sfumato.values.arrays import Floats, Integers
+from sfumato.values.estimates import Estimates
+from sfumato.values.selection import Tabulation
+
+
+class BucketedCounts(Formula):
+    """What a release of buckets says of a question.
+
+    Parameters
+    ----------
+    published
+        The release.
+    asked
+        The whole question.
+    sensitive
+        The attribute that was taken apart from the rows.
+    composition
+        Reads the release's buckets, when they are needed.
+    is_unbiased
+        Least squares over the buckets; else Xiao and Tao's answer.
+
+    Notes
+    -----
+    The covariance of the estimates is known exactly up to the true counts of each value's rows in each cell,
+    for which the estimates stand, cut to what is possible. A cell by itself is cut to its value's rows; the
+    cells of one table, for their covariance, are made to hold no more of a value's rows together than there
+    are, so that their sum varies no more than it can.
+    """
+
+    def __init__(
+        self,
+        published: Published,
+        asked: Sequence[Tabulation],
+        sensitive: str,
+        composition: Callable[[Published], BucketComposition],
+        *,
+        is_unbiased: bool = True,
+    ) -> None:
+        self.sensitive = sensitive
+        self.published = published
+        self.schema = published.schema
+        self.number_of_rows = published.number_of_rows
+        self.is_unbiased = is_unbiased
+        self._composition = composition
+        public = [self._public(each) for each in asked]
+        self._public_counts = JointCounts(published, public)
+        self._counted: dict[Tabulation, Floats] = {}
+
+    @property
+    def buckets(self) -> BucketComposition:
+        """The buckets and their values."""
+        return self._composition(self.published)
+
+    def is_joint(self, asked: Tabulation) -> bool:
+        """Whether both public and sensitive values decide a cell; else it is exact."""
+        names = {*asked.by, *asked.where.names}
+        return self.sensitive in names and len(names) > 1
+
+    def values(self, asked: Tabulation) -> Floats:
+        """Exact counts of public attributes or of the sensitive one alone; estimates where they meet."""
+        if self.is_joint(asked):
+            outputs = self._outputs(asked)
+            return (self.weighted_counts(asked) @ outputs.T).ravel()[self._order(asked)]
+        if self.sensitive not in (*asked.by, *asked.where.names):
+            return self._public_counts.cells(asked).ravel()
+        kept = self.buckets.totals[list(codes_shown(self.schema, asked, self.sensitive))].astype(np.float64)
+        return kept if asked.by else np.array([kept.sum()])
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """Zero where counts are exact."""
+        if not self.is_joint(asked):
+            return np.zeros(math.prod(shape_of(self.schema, asked)))
+        outputs, inside = self._outputs(asked), self._plausible(asked)
+        spreads = spreads_of_cells(self.buckets.totals, inside, inside, inside)
+        blocks = self.buckets.covariances(spreads, outputs, outputs)
+        found = np.clip(np.diagonal(blocks, axis1=1, axis2=2), 0, None)
+        return found.ravel()[self._order(asked)]
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """Of the random places that rows of a value have in its buckets; exact counts have none."""
+        if not (self.is_joint(one) and self.is_joint(other)):
+            return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
+        if one is other:
+            inside = np.clip(self.weighted_counts(one) @ self.buckets.solution.T, 0, None)
+            # The cells share a value's rows, so together they cannot hold more of them than there are.
+            inside = inside / np.maximum(inside.sum(axis=0) / np.maximum(self.buckets.totals, 1), 1)
+            order = self._order(one)
+            return _covariance(self.buckets, inside, self._outputs(one))[np.ix_(order, order)]
+        first, second = self._plausible(one), self._plausible(other)
+        # In both there are at least as many rows of a value as fit in neither alone, and at most the fewer.
+        both = np.clip(
+            self._plausible(Tabulation(where=one.where & other.where)),
+            np.maximum(first + second - self.buckets.totals, 0),
+            np.minimum(first, second),
+        )
+        spreads = spreads_of_cells(self.buckets.totals, first, second, both)
+        return np.asarray(self.buckets.covariances(spreads, self._outputs(one), self._outputs(other))[0])
+
+    def weighted(self, public: Tabulation, weights: Floats) -> Estimates:
+        """Any sums of counts of sensitive values, ``(n, values)``, among the rows of a public selection."""
+        self._require_determined(weights)
+        outputs = weights @ self.buckets.solution
+        values = (self.weighted_counts(public) @ outputs.T)[0]
+        return Estimates.with_covariance(values, _covariance(self.buckets, self._plausible(public), outputs))
+
+    def weighted_counts(self, asked: Tabulation) -> Floats:
+        """``A'Km`` of every public cell, ``(cells, values)``, in one pass over the rows."""
+        public = self._public(asked)
+        if public not in self._counted:
+            shown = {name: codes_shown(self.schema, public, name) for name in public.by}
+            names = list(dict.fromkeys((*public.by, *public.where.names)))
+            cells = math.prod(shape_of(self.schema, public))
+            result = np.zeros((cells, self.buckets.number_of_values))
+            for batch in self.published.scan(ROWS, [*names, BUCKET]):
+                is_in = satisfying(batch.codes, public.where, batch.number_of_rows)
+                places = cell_of(batch.codes, shown, is_in)
+                result += self.buckets.weighted_counts(batch.codes[BUCKET][is_in], places, cells)
+            self._counted[public] = result
+        return self._counted[public]
+
+    def _public(self, asked: Tabulation) -> Tabulation:
+        """What a question asks of public attributes."""
+        by = tuple(name for name in asked.by if name != self.sensitive)
+        return Tabulation(by, conditions_outside(asked.where, (self.sensitive,)))
+
+    def _plausible(self, asked: Tabulation) -> Floats:
+        """Estimated rows of every value in every public cell, cut to what is possible, ``(cells, values)``."""
+        found = self.weighted_counts(asked) @ self.buckets.solution.T
+        return np.clip(found, 0, self.buckets.totals)
+
+    def _outputs(self, asked: Tabulation) -> Floats:
+        """What each sum of values takes from ``A'Km``, ``(sums, values)``."""
+        size = self.buckets.number_of_values
+        codes = asked.where.codes(self.sensitive)
+        if self.sensitive in asked.by:
+            weights = np.eye(size)[slice(None) if codes is None else list(codes)]
+        else:
+            weights = indicator(size, codes)[None]
+        if not self.is_unbiased:
+            return weights
+        self._require_determined(weights)
+        return weights @ self.buckets.solution
+
+    def _order(self, asked: Tabulation) -> Integers:
+        """Where each cell of the tabulation stands among public cells times sums of values."""
+        laid_out = [name for name in asked.by if name != self.sensitive]
+        laid_out += [name for name in asked.by if name == self.sensitive]
+        return order_of(asked.by, laid_out, shape_of(self.schema, asked, laid_out))
+
+    def _require_determined(self, weights: Floats) -> None:
+        buckets = self.buckets
+        is_determined = buckets.determines(weights)
+        if is_determined.all():
+            return
+        values = int(np.count_nonzero(buckets.totals))
+        raise NotIdentifiableError(
+            f"the buckets leave {np.count_nonzero(~is_determined)} of the {len(weights)} sums of "
+            f"{self.sensitive} asked for undetermined: they tell {buckets.rank} of its {values} values apart. "
+            "Counts of public attributes, counts of all values together, and differences between values "
+            "that do not always occur together can be asked for."
+        )
+
+
+def _covariance(buckets: BucketComposition, inside: Floats, outputs: Floats) -> Floats:
+    """Covariance of every output in every one of disjoint cells, the outputs of a cell side by side.
+
+    Parameters
+    ----------
+    buckets
+        The composition.
+    inside
+        Rows of each value in each cell, ``(cells, values)``.
+    outputs
+        What ``A'Km`` is multiplied with, ``(outputs, values)``.
+    """
+    number, width = len(inside), len(outputs)
+    both = np.eye(number)[:, :, np.newaxis] * inside
+    spreads = spreads_of_cells(buckets.totals, inside[:, np.newaxis], inside[np.newaxis], both)
+    blocks = buckets.covariances(spreads.reshape(number * number, -1), outputs, outputs)
+    whole = blocks.reshape(number, number, width, width).transpose(0, 2, 1, 3)
+    return whole.reshape(number * width, number * width)

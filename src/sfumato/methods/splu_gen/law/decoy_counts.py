@@ -1,0 +1,280 @@
+"""Counts from decoy rows: by the model of one drawn attribute, or by a product of the matrices of several."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import (
+    Formula,
+    JointCounts,
+    conditions_outside,
+    indicator,
+    names_of,
+    order_of,
+    shape_of,
+)
+from sfumato.laws.base import Published
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
+from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, margin_variance
+from sfumato.values.arrays import Floats, Integers
+from sfumato.values.selection import Tabulation
+
+MOST_PREDICATES = 80
+"""Public combinations up to which covariances between them are computed; their pairs cost time."""
+
+
+class DecoyCounts(Formula):
+    """Questions about one drawn attribute at most, and public ones.
+
+    Parameters
+    ----------
+    published
+        The release.
+    asked
+        The whole question: what is read at once for all of it.
+    attribute
+        The drawn attribute.
+    model
+        Its model.
+    require_law
+        Refuses what the model does not determine.
+    """
+
+    def __init__(
+        self,
+        published: Published,
+        asked: Sequence[Tabulation],
+        attribute: str,
+        model: DecoyModel,
+        require_law: Callable[[DecoyModel, str], None],
+    ) -> None:
+        self.schema = published.schema
+        self.number_of_rows = published.number_of_rows
+        self.attribute = attribute
+        self.model = model
+        self._require_law = require_law
+        self._published_counts = JointCounts(published, asked, (attribute,))
+        self._known: dict[Tabulation, list[Predicate]] = {}
+        self._moments: dict[Tabulation, Floats] = {}
+
+    def values(self, asked: Tabulation) -> Floats:
+        """Published counts of public values or of drawn values alone; ``y T^-1`` where they meet."""
+        return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """Of the draws, of which rows sit where and of which values meet; none without the drawn attribute."""
+        weights = self._weights(asked)
+        if not self._is_drawn(asked):
+            return np.zeros(math.prod(shape_of(self.schema, asked)))
+        if self._is_margin(asked):
+            found = np.einsum("vs,vw,ws->s", weights, self._margin_covariance, weights)
+            return np.asarray(np.clip(found, 0, None))
+        self._require_law(self.model, self.attribute)
+        if asked.by:
+            found = np.array([variances_of(each, weights) for each in self._predicates(asked)])
+        else:
+            found = np.clip(weights.T @ self._moments_of(asked) @ weights, 0, None)
+        return (found + self._floors(asked)).ravel()[self._order(asked)]
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """To second order, between values and between public combinations."""
+        left, right = self._weights(one), self._weights(other)
+        if not (self._is_drawn(one) and self._is_drawn(other)):
+            return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
+        if self._is_margin(one) and self._is_margin(other):
+            found = left.T @ self._margin_covariance @ right
+            if self._is_every_value_everywhere:
+                # Which values meet is not determined, so neither is how two counts vary together.
+                found = np.full(found.shape, np.nan)
+                np.fill_diagonal(found, self.variances(one) if one is other else np.nan)
+            return found
+        self._require_law(self.model, self.attribute)
+        if one is not other:
+            both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
+            return covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
+        order = self._order(one)
+        whole = _between_cells(self._predicates(one), left) + np.diag(self._floors(one).ravel())
+        return whole[np.ix_(order, order)]
+
+    def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
+        """Not between too many public combinations either, nor where no table holds them together."""
+        drawn = [each for each in asked if self._is_drawn(each)]
+        predicates = sum(math.prod(shape_of(self.schema, each, self._shown(each))) for each in drawn)
+        few = self._published_counts.is_one_table and predicates <= MOST_PREDICATES
+        return few and super().has_covariance(asked, number)
+
+    @cached_property
+    def _is_every_value_everywhere(self) -> bool:
+        return len(self.model.occurring) <= self.model.gamma
+
+    @cached_property
+    def _margin_covariance(self) -> Floats:
+        """Of the counts of all values over the whole table: published as they are, with the draws' error."""
+        if self._is_every_value_everywhere:
+            single = [margin_variance(max(each, 1.0), self.model.gamma) for each in self.model.counts]
+            return np.diag(single)
+        return self.model.margin_covariance + np.diag(self.model.unseen_variances)
+
+    def _is_drawn(self, asked: Tabulation) -> bool:
+        return self.attribute in asked.by or self.attribute in asked.where.names
+
+    def _is_margin(self, asked: Tabulation) -> bool:
+        """Whether no public attribute is involved."""
+        return all(name == self.attribute for name in names_of([asked]))
+
+    def _shown(self, asked: Tabulation) -> tuple[str, ...]:
+        return tuple(name for name in asked.by if name != self.attribute)
+
+    def _public(self, asked: Tabulation) -> Tabulation:
+        """What a question asks of public attributes."""
+        return Tabulation(self._shown(asked), conditions_outside(asked.where, (self.attribute,)))
+
+    def _weights(self, asked: Tabulation) -> Floats:
+        """Which sums over the drawn attribute's values are asked for, ``(values, sums)``."""
+        codes, size = asked.where.codes(self.attribute), len(self.model.counts)
+        if self.attribute in asked.by:
+            return np.eye(size)[:, slice(None) if codes is None else list(codes)]
+        return indicator(size, codes)[:, None]
+
+    def _order(self, asked: Tabulation) -> Integers:
+        """Where each cell of the tabulation stands among public combinations by sums of values."""
+        laid_out = self._shown(asked) + tuple(name for name in asked.by if name == self.attribute)
+        return order_of(asked.by, laid_out, shape_of(self.schema, asked, laid_out))
+
+    def _counts(self, asked: Tabulation) -> Floats:
+        """Published rows of each value in every public combination, ``(combinations, values)``."""
+        counts = self._published_counts.cells(asked)
+        return counts.reshape(-1, counts.shape[-1])
+
+    def _estimates(self, asked: Tabulation) -> Floats:
+        """Estimated rows of each value in every public combination."""
+        if self._is_margin(asked) or not self._is_drawn(asked):
+            return self._counts(asked)
+        self._require_law(self.model, self.attribute)
+        return self._counts(asked) @ self.model.inverse
+
+    def _predicates(self, asked: Tabulation) -> list[Predicate]:
+        """One for each public combination; their moments are the costly part, and kept where they are few."""
+        public = self._public(asked)
+        if public in self._known:
+            return self._known[public]
+        counts = self._counts(public)
+        estimates = counts @ self.model.inverse if names_of([public]) else counts
+        found = [self.model.predicate(self.model.shares(each)) for each in estimates]
+        if len(found) <= MOST_PREDICATES:
+            self._known[public] = found
+        return found
+
+    def _moments_of(self, asked: Tabulation) -> Floats:
+        """Covariance of all values' estimates under one public selection, which many questions may share."""
+        public = self._public(asked)
+        if public not in self._moments:
+            predicate = self._predicates(public)[0]
+            everything = np.eye(len(self.model.counts))
+            self._moments[public] = covariance(predicate, predicate, predicate.shares, everything, everything)
+        return self._moments[public]
+
+    def _floors(self, asked: Tabulation) -> Floats:
+        """What each cell's variance gets for the values it adds up that no published row shows."""
+        is_occupied = self._counts(asked).sum(axis=1) > 0
+        return np.outer(is_occupied, self.model.unseen_variances @ self._weights(asked))
+
+
+class SeveralDecoys(Formula):
+    """Questions about several drawn attributes.
+
+    Each question by itself is answered by the model of its one drawn attribute, if it has no more; by a
+    product of matrices otherwise, which is also where the covariance between all comes from.
+
+    Parameters
+    ----------
+    single
+        Gives the formula of one drawn attribute.
+    drawn
+        Attributes that were drawn.
+    product
+        The formula of all together, worked out when it is needed.
+    number_of_rows
+        Of the table.
+    """
+
+    def __init__(
+        self,
+        single: Callable[[str], DecoyCounts],
+        drawn: Sequence[str],
+        product: Callable[[], PerturbedCounts],
+        number_of_rows: float,
+    ) -> None:
+        self.number_of_rows = number_of_rows
+        self._single_of = single
+        self._drawn = drawn
+        self._make_product = product
+        self._singles: dict[str, DecoyCounts] = {}
+
+    def values(self, asked: Tabulation) -> Floats:
+        """By the model of one attribute, or by the product."""
+        return self._formula(asked).values(asked)
+
+    def variances(self, asked: Tabulation) -> Floats:
+        """Likewise."""
+        return self._formula(asked).variances(asked)
+
+    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
+        """By the product, whose rows are independent; unknown where it does not determine them."""
+        try:
+            return self._product.covariance(one, other)
+        except NotIdentifiableError:
+            return np.full((self.values(one).size, self.values(other).size), np.nan)
+
+    @cached_property
+    def _product(self) -> PerturbedCounts:
+        return self._make_product()
+
+    def _formula(self, asked: Tabulation) -> Formula:
+        drawn = [name for name in names_of([asked]) if name in self._drawn]
+        if len(drawn) > 1:
+            return self._product
+        name = drawn[0] if drawn else self._drawn[0]
+        if name not in self._singles:
+            self._singles[name] = self._single_of(name)
+        return self._singles[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrix:
+    """A distortion matrix and its inverse under the names that the algebra of randomized response reads."""
+
+    on_axis: Floats
+    inverse_on_axis: Floats
+
+
+def product_of(models: Mapping[str, DecoyModel]) -> PerturbedRows:
+    """Independent attributes as a product of matrices; not validated again, since they are computed here."""
+    matrices: dict[str, Any] = {name: _Matrix(each.distortion, each.inverse) for name, each in models.items()}
+    return PerturbedRows.model_construct(distortions=matrices)
+
+
+def variances_of(predicate: Predicate, weights: Floats) -> Floats:
+    """Of the sums over values that the columns of ``(values, sums)`` say, under one predicate."""
+    whole = covariance(predicate, predicate, predicate.shares, weights, weights)
+    return np.clip(np.diagonal(whole), 0, None)
+
+
+def _between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
+    """Covariance of every sum of values under every one of disjoint predicates, the sums of one side by side."""
+    cells, sums = len(predicates), weights.shape[1]
+    blocks = np.zeros((cells, sums, cells, sums))
+    nothing = np.zeros(len(weights))
+    for i, j in itertools.combinations_with_replacement(range(cells), 2):
+        both = predicates[i].shares if i == j else nothing
+        blocks[i, :, j] = covariance(predicates[i], predicates[j], both, weights, weights)
+        blocks[j, :, i] = blocks[i, :, j].T
+    return blocks.reshape(cells * sums, cells * sums)
