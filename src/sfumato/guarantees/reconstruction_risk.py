@@ -191,8 +191,6 @@ def risk_at_share(risks: Floats, counts: npt.NDArray[np.generic], share: float) 
     """
     occupied = np.asarray(counts) > 0
     values = risks[occupied]
-    if share == 1:
-        return float(values.max())
     order = np.argsort(values)
     covered = np.cumsum(np.asarray(counts)[occupied][order])
     # The comparison is of whole numbers of rows, up to the rounding of share * total.

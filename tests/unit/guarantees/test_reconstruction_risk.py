@@ -233,3 +233,20 @@ def test_posterior_risks_of_a_table_over_several_attributes():
     alone = [posterior_risks(group, uniform(0.6, 3)) for group in table.reshape(4, 1, 3)]
     assert np.allclose(found.reshape(4, 1, 3), alone, rtol=1e-12)
     assert np.allclose(conditional_distribution_risks(table)[0, 1], [3 / 12, 4 / 12, 5 / 12])
+
+
+@pytest.mark.parametrize(
+    ("share", "level"), [(0.1, 0.1), (0.2, 0.2), (0.21, 0.3), (0.5, 0.3), (0.51, 0.4), (1.0, 0.4)]
+)
+def test_a_share_is_of_all_rows(share, level):
+    """10, 10, 30 and 50 of a hundred."""
+    risks, counts = np.array([0.3, 0.1, 0.4, 0.2]), np.array([30, 10, 50, 10])
+    assert risk_at_share(risks, counts, share) == level
+
+
+def test_shares_of_a_table_have_the_risks_of_its_counts():
+    """A posterior does not depend on how many people there are."""
+    assert np.allclose(
+        posterior_risks(TABLE / 1000, uniform(0.6, 3)), posterior_risks(TABLE, uniform(0.6, 3))
+    )
+    assert np.allclose(conditional_distribution_risks(TABLE / 1000), conditional_distribution_risks(TABLE))
