@@ -134,10 +134,10 @@ def diversity(counts: Counts, variant: Variant = "fraction", *, c: float = 1.0) 
         shares = numbers / numbers.sum(axis=1, keepdims=True)
         logarithms = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
         return np.asarray(np.exp(-(shares * logarithms).sum(axis=1)))
-    descending = -np.sort(-numbers, axis=1)
-    # tails[:, l - 1] is the sum of the l-th largest count and all smaller ones.
-    tails = np.cumsum(descending[:, ::-1], axis=1)[:, ::-1]
-    return np.asarray((descending[:, :1] < c * tails).sum(axis=1), np.float64)
+    ascending = np.sort(numbers, axis=1)
+    # The sums of the l-th largest count and all smaller ones, the largest l first; they grow, so counting them is l.
+    tails = np.cumsum(ascending, axis=1)
+    return np.asarray((ascending[:, -1:] < c * tails).sum(axis=1), np.float64)
 
 
 def achieved(counts: Counts, variant: Variant = "fraction", *, c: float = 1.0) -> float:

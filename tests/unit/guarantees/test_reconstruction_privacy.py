@@ -370,3 +370,14 @@ def test_chernoffs_cap_of_exactly_one_row_is_enough():
     require_achievable(**edge, error_probability=0.6872)
     with pytest.raises(ParameterError, match="below one row"):
         require_achievable(**edge, error_probability=0.6874)
+
+
+def test_rare_outcomes_of_a_tiny_mean_are_not_left_out():
+    """49 other rows publish the value with 0.0002 each: four of them in 3 of 10^10 cases, many deviations away."""
+    from scipy.stats import binom
+
+    own, elsewhere = 0.99 + 0.01 / 50, 0.01 / 50
+    tails = exact_tails(50, 1, retention=0.99, size=50, relative_error=3.5)
+    # Too high is above 50 * .0002 + .99 * 4.5 = 4.465 published rows.
+    expected = own * binom.sf(3, 49, elsewhere) + (1 - own) * binom.sf(4, 49, elsewhere)
+    assert tails.upper == pytest.approx(expected, rel=1e-9)
