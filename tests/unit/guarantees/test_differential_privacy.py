@@ -178,3 +178,10 @@ def test_a_generous_delta_allows_a_rho_above_epsilon():
     rho = rho_of_epsilon(0.3, 0.9)
     assert rho > 0.6
     assert delta_of_rho(rho, 0.3) <= 0.9 < delta_of_rho(rho * 1.001, 0.3)
+
+
+def test_a_generous_delta_needs_no_epsilon():
+    """At rho 0.01 a delta of 0.9 is kept whatever happens, and one of 0.001 is not."""
+    assert delta_of_rho(0.01, 0.0) < 0.9
+    assert epsilon_of_rho(0.01, 0.9) == 0.0
+    assert epsilon_of_rho(0.01, 0.001) > 0.0
