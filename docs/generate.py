@@ -12,6 +12,7 @@ from pathlib import Path
 from sfumato.attacks import ATTACKS
 from sfumato.guarantees import GUARANTEES
 from sfumato.methods.base import METHODS
+from sfumato.values.schema.explaining import schema_language
 
 ROOT = Path(__file__).parent.parent
 
@@ -47,12 +48,24 @@ def guarantees_table(prefix: str) -> str:
     return "\n".join(rows)
 
 
+def schema_keys(prefix: str) -> str:
+    """A section for each key of a schema file."""
+    del prefix
+    parts = []
+    for each in schema_language().explanations:
+        parts.append(f"**`{each.key}`**: {each.meaning}.\n")
+        parts += [f"- `{value}`: {meaning}" for value, meaning in each.values]
+        parts += ["\n```toml\n" + "\n".join(each.examples) + "\n```\n"] if each.examples else []
+    return "\n".join(parts)
+
+
 def filled(text: str, prefix: str) -> str:
     """A page with its tables made anew."""
     for mark, table in (
         ("methods", methods_table),
         ("attacks", attacks_table),
         ("guarantees", guarantees_table),
+        ("schema", schema_keys),
     ):
         pattern = rf"(<!-- {mark}: begin -->\n).*?(<!-- {mark}: end -->)"
         content = table(prefix)
@@ -69,6 +82,7 @@ def main() -> int:
         (ROOT / "README.md", "docs/"),
         (ROOT / "docs" / "index.md", ""),
         (ROOT / "docs" / "promises.md", ""),
+        (ROOT / "docs" / "schema.md", ""),
     ):
         text = path.read_text(encoding="utf-8")
         made = filled(text, prefix)

@@ -16,7 +16,7 @@ from sfumato.values.counts import CountTable
 from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
 from sfumato.values.selection import Selection
 
-PUBLISHABLE_ROLES = tuple(role for role in Role if role is not Role.IDENTIFIER)
+PUBLISHABLE_ROLES = tuple(role for role in Role if role.is_published)
 """Roles whose attributes may stand in a release."""
 
 KEYWORDS = ("and", "OR", "Not", "in", "IS", "missing", "Between", "null")
@@ -75,8 +75,10 @@ def attributes(
         return Attribute(name=name, role=role)
     missing = draw(st.sampled_from(("error", "category")))
     if draw(st.booleans()) if binned is None else binned:
-        bins = draw(bin_edges(max_bins=max_categories))
-        return Attribute(name=name, role=role, bins=bins, missing=missing)
+        bins = draw(bin_edges(max_bins=max_categories - 2))
+        top = draw(st.none() | st.just(bins[-1]) | st.just(bins[-2]))
+        bottom = draw(st.none() | st.just(bins[0]) | st.just(bins[0] - 1))
+        return Attribute(name=name, role=role, bins=bins, missing=missing, top_code=top, bottom_code=bottom)
     categories = draw(st.lists(labels(), min_size=2, max_size=max_categories, unique=True))
     empty_texts = draw(st.lists(labels() | st.just(MISSING_LABEL), max_size=2, unique=True))
     return Attribute(
@@ -84,6 +86,7 @@ def attributes(
         role=role,
         categories=tuple(categories),
         missing=missing,
+        ordered=draw(st.booleans()),
         missing_values=tuple(text for text in empty_texts if text not in categories),
     )
 

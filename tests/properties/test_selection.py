@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 from hypothesis import example, given
@@ -66,12 +67,12 @@ def test_a_list_and_its_negation_partition_the_codes(data):
 def test_below_and_from_an_edge_partition_the_intervals(data):
     """At every edge, x < e has the bins that end by e, x >= e those that begin from e on."""
     attribute = data.draw(attributes(binned=True))
-    edge = data.draw(st.sampled_from(attribute.bins))
+    edge = data.draw(st.sampled_from([each for each in attribute.edges if math.isfinite(each)]))
     schema = Schema(attributes=(attribute,))
     name = quoted(attribute.name, '"')
     below = Selection.parse(f"{name} < {edge!r}", schema).codes(attribute.name)
     above = Selection.parse(f"{name} >= {edge!r}", schema).codes(attribute.name)
-    intervals = list(enumerate(itertools.pairwise(attribute.bins)))
+    intervals = list(enumerate(itertools.pairwise(attribute.edges)))
     assert below == tuple(code for code, (_, high) in intervals if high <= edge)
     assert above == tuple(code for code, (low, _) in intervals if low >= edge)
 

@@ -95,9 +95,13 @@ _add(datasets_group, "fetch", datasets.fetch, datasets.FETCH_EXAMPLES)
 _add(datasets_group, "make", datasets.make, datasets.MAKE_EXAMPLES)
 
 schema_group = typer.Typer(
-    no_args_is_help=True, help="Make a first schema.", epilog=examples(*schema.EXAMPLES)
+    no_args_is_help=True,
+    help="Make, check and explain schemas.",
+    epilog=examples(*schema.EXAMPLES, *schema.CHECK_EXAMPLES, *schema.EXPLAIN_EXAMPLES),
 )
 _add(schema_group, "infer", schema.infer, schema.EXAMPLES)
+_add(schema_group, "check", schema.check, schema.CHECK_EXAMPLES)
+_add(schema_group, "explain", schema.explain, schema.EXPLAIN_EXAMPLES)
 
 ledger_group = typer.Typer(
     no_args_is_help=True,

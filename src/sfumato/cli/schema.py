@@ -1,4 +1,4 @@
-"""``sfumato schema``: first schemas from data."""
+"""``sfumato schema``: first schemas from data, what does not fit one, and what its keys mean."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from sfumato.cli.guard import REFUSED
 from sfumato.cli.options import AsJson, Data, SqlQuery, TableName
-from sfumato.cli.showing import show_json, talk, warn
+from sfumato.cli.showing import show, show_json, talk, warn
 
+EXPLAIN_EXAMPLES = ("sfumato schema explain", "sfumato schema explain dates")
+CHECK_EXAMPLES = ("sfumato schema check people.csv schema.toml",)
 EXAMPLES = (
     "sfumato schema infer people.csv --out schema.toml",
     "sfumato schema infer sqlite:///people.db --table people --out schema.toml",
@@ -43,3 +46,35 @@ def infer(
         typer.echo(guess.summary())
     warn(f"{out} holds values from the data. Keep it private until a person has checked it.")
     talk("\n".join(["Check before publishing:", *(f"- {check}" for check in guess.checks)]))
+
+
+def check(
+    data: Data,
+    schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="Schema file (TOML).", show_default=False)],
+    *,
+    table: TableName = None,
+    query: SqlQuery = None,
+    as_json: AsJson = False,
+) -> None:
+    """Name everything in which data and a schema do not fit, with numbers of rows; exit 1 when something does not."""
+    from sfumato.custody.check import check_schema
+    from sfumato.values.schema import Schema
+
+    found = check_schema(data, Schema.read(schema), table=table, query=query)
+    show(found, as_json=as_json)
+    if not found.fits:
+        talk("\n".join(f"- {sentence}" for sentence in found.sentences))
+        raise typer.Exit(REFUSED)
+
+
+def explain(
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="A key of a schema file; all without it.")
+    ] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Explain what can stand in a schema file."""
+    from sfumato.values.schema.explaining import explain_key, schema_language
+
+    show(schema_language() if key is None else explain_key(key), as_json=as_json)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.custody.units import design_for_units, promises_for_units
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -102,9 +103,10 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             f"rows must be a whole number of at least 1, got {rows!r}. Say how many rows will be published.",
             parameter="rows",
         )
-    guarantees = design.guarantees(schema)
-    special = design.plan_tables(schema, rows, table)
-    return Plan(design, rows, guarantees, (*special, *_errors(design, schema, rows, table)))
+    chosen = design_for_units(design, schema)
+    guarantees = promises_for_units(chosen.guarantees(schema), chosen, schema)
+    special = chosen.plan_tables(schema, rows, table)
+    return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
 
 
 def _errors(design: Design, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

@@ -11,6 +11,13 @@ from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.ledger import Ledger
 from sfumato.custody.ledger.publishing import Say, entered
+from sfumato.custody.units import (
+    about_weights,
+    assumption_about_units,
+    design_for_units,
+    not_protected_units,
+    promises_for_units,
+)
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -98,15 +105,17 @@ def publish(
     # Read before anything is made, so that a wrong key costs nothing.
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    table.refuse_unfit_withheld()
+    chosen = design_for_units(design, table.schema)
     entry = (
         nullcontext()
         if ledger is None or noise.is_reproducible
-        else entered(ledger, table, design, folder, again=again, say=say)
+        else entered(ledger, table, chosen, folder, again=again, say=say)
     )
     with entry:
-        publication = design.publish(table, noise)
-        settled = design.model_copy(update=dict(publication.settled))
-        guarantees = settled.guarantees(table.schema)
+        publication = chosen.publish(table, noise)
+        settled = chosen.model_copy(update=dict(publication.settled))
+        guarantees = promises_for_units(settled.guarantees(table.schema), settled, table.schema)
 
         def describe(entries: tuple[TableEntry, ...]) -> Manifest:
             return describe_release(
@@ -145,7 +154,6 @@ def describe_release(
     is_reproducible
         A seeded noise source was used, so the release protects nobody.
     """
-    unit = "Every person has one row." if schema.long is None else "Every person is one unit."
     learned = {f"categories of {name}": LEARNED for name in schema.publishable.learned}
     return Manifest(
         software=f"sfumato {__version__}",
@@ -155,10 +163,16 @@ def describe_release(
         ),
         law=publication.law.model_dump(mode="json"),
         tables=entries,
-        assumptions=(unit, "The private table is published once.", *publication.assumptions),
+        assumptions=(
+            assumption_about_units(design, schema),
+            "The private table is published once.",
+            *publication.assumptions,
+            *about_weights(schema),
+        ),
         not_protected=(
             *(f"{name}: published as it is" for name in publication.published_as_they_are),
             *publication.not_protected,
+            *not_protected_units(design, schema, guarantees),
         ),
         weaknesses=design.weaknesses,
         citations=design.citations,

@@ -5,10 +5,17 @@ The expression is NULL where a value has no category, never an error of the engi
 
 from __future__ import annotations
 
+import math
+import re
+from collections.abc import Iterable
+
 import numpy as np
 
 from sfumato.data.sql_text import quote_name, quote_text
 from sfumato.values.schema import MISSING_LABEL, Attribute
+
+_SPACES = ("\u00a0", "\u202f", "\u2009")
+"""What stands for a space between digits: no-break, narrow no-break, thin."""
 
 
 def cell_text(attribute: Attribute) -> str:
@@ -23,34 +30,105 @@ def is_missing(attribute: Attribute) -> str:
     return f"({column} is null or {cell_text(attribute)} in ({tokens}))"
 
 
+def cell_number(attribute: Attribute) -> str:
+    """SQL: the number a cell holds, NULL where it holds none.
+
+    With a decimal comma or a thousands mark a text must be written exactly so: ``1.5`` is not fifteen.
+    """
+    column = quote_name(attribute.name)
+    plain = f"try_cast({column} as double)"
+    if attribute.decimal is None and attribute.thousands is None:
+        return plain
+    text, decimal, thousands = f"trim({cell_text(attribute)})", attribute.decimal or ".", attribute.thousands
+    if thousands == " ":
+        text = f"translate({text}, {quote_text(''.join(_SPACES))}, {quote_text(' ' * len(_SPACES))})"
+    grouped = "" if thousands is None else rf"|\d{{1,3}}({re.escape(thousands)}\d{{3}})+"
+    pattern = rf"[+-]?(\d+{grouped})({re.escape(decimal)}\d*)?"
+    digits = text if thousands is None else f"replace({text}, {quote_text(thousands)}, '')"
+    number = f"try_cast(replace({digits}, {quote_text(decimal)}, '.') as double)"
+    written = f"case when regexp_full_match({text}, {quote_text(pattern)}) then {number} end"
+    return f"case when typeof({column}) = 'VARCHAR' then {written} else {plain} end"
+
+
+def cell_time(attribute: Attribute) -> str:
+    """SQL: the date or time a cell holds, NULL where it holds none."""
+    assert attribute.dates is not None
+    column = quote_name(attribute.name)
+    plain = f"try_cast({column} as timestamp)"
+    if attribute.dates.format is None:
+        return plain
+    written = f"try_strptime(trim({cell_text(attribute)}), {quote_text(attribute.dates.format)})"
+    return f"case when typeof({column}) = 'VARCHAR' then {written} else {plain} end"
+
+
 def category_code(attribute: Attribute) -> str:
     """SQL: the code of the category, NULL where the value has none or is missing without leave."""
-    labels = ", ".join(quote_text(label) for label in attribute.labels)
-
-    def labelled(text: str) -> str:
-        # try_cast: a plain cast would put the value into its error.
-        return f"enum_code(try_cast({text} as enum({labels})))"
-
-    if attribute.bins is None:
+    if attribute.bins is not None:
+        inside = _code_of_number(attribute)
+    elif attribute.dates is not None:
+        inside = _code_of_time(attribute)
+    elif attribute.recode is not None or attribute.prefix is not None:
+        inside = _code_of_value(attribute)
+    else:
         text = cell_text(attribute)
         if attribute.missing == "category":
             text = f"case when {is_missing(attribute)} then {quote_text(MISSING_LABEL)} else {text} end"
         elif attribute.missing_values:
             text = f"case when {is_missing(attribute)} then null else {text} end"
-        return labelled(text)
-    number = f"try_cast({quote_name(attribute.name)} as double)"
-    edges = [repr(edge) + "::double" for edge in attribute.bins]
-    steps = " ".join(f"when {number} < {edge} then {code}" for code, edge in enumerate(edges[1:]))
-    # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
-    # where the cell is no number.
-    inside = (
-        f"case when {number} is null then {labelled(cell_text(attribute))} "
-        f"when {number} < {edges[0]} then null {steps} else null end"
-    )
+        return _place(text, attribute.labels)
     missing = "null" if attribute.missing_code is None else str(attribute.missing_code)
     return (
         f"cast(case when {is_missing(attribute)} then {missing} else {inside} end as {_integer(attribute)})"
     )
+
+
+def _place(text: str, labels: Iterable[str]) -> str:
+    """SQL: the place of a text among labels, from 0 on."""
+    # try_cast: a plain cast would put the value into its error.
+    return f"enum_code(try_cast({text} as enum({', '.join(map(quote_text, labels))})))"
+
+
+def _code_of_number(attribute: Attribute) -> str:
+    assert attribute.edges is not None
+    number = cell_number(attribute)
+    low, *others = attribute.edges
+    steps = _steps(number, [f"{edge!r}::double" if math.isfinite(edge) else None for edge in others])
+    below = f"when {number} < {low!r}::double then null" if math.isfinite(low) else ""
+    # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
+    # where the cell is no number. Not-a-number and infinities are numbers of no bin, open ones included.
+    labelled = _place(cell_text(attribute), attribute.labels)
+    return f"case when {number} is null then {labelled} when not isfinite({number}) then null {below} {steps} end"
+
+
+def _steps(value: str, ends: Iterable[str | None]) -> str:
+    """SQL: the branches of a case that give the first place whose end is above the value; None is above all."""
+    return " ".join(
+        f"else {place}" if end is None else f"when {value} < {end} then {place}"
+        for place, end in enumerate(ends)
+    )
+
+
+def _code_of_time(attribute: Attribute) -> str:
+    assert attribute.dates is not None
+    time = cell_time(attribute)
+    start, *ends = [f"timestamp '{each.isoformat(sep=' ')}'" for each in attribute.dates.starts]
+    if attribute.dates.by is None:
+        return f"case when {time} < {start} then null {_steps(time, ends)} end"
+    # Boundaries between the periods that lie between: as many as there are periods before this one.
+    return (
+        f"case when {time} >= {start} and {time} < {ends[-1]} "
+        f"then date_diff({quote_text(attribute.dates.by)}, {start}, {time}) end"
+    )
+
+
+def _code_of_value(attribute: Attribute) -> str:
+    """SQL: the code of a text that is recoded or cut to its first characters."""
+    if attribute.prefix is not None:
+        return _place(f"left({cell_text(attribute)}, {attribute.prefix})", attribute.stated_labels)
+    codes = {label: code for code, label in enumerate(attribute.stated_labels)}
+    codes |= {value: codes[target] for target, values in (attribute.recode or {}).items() for value in values}
+    listed = ", ".join(str(code) for code in codes.values())
+    return f"list_extract([{listed}], {_place(cell_text(attribute), codes)}::integer + 1)"
 
 
 def _integer(attribute: Attribute) -> str:

@@ -7,16 +7,25 @@ none. DuckDB evaluates it in parallel while it reads; only small unsigned intege
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from sfumato.data.coding import category_code, cell_text, has_code, is_missing
 from sfumato.data.connection import KeptConnection
 from sfumato.data.engine import Condition
+from sfumato.data.fitting import (
+    Misfit,
+    complaints,
+    crowded_units,
+    misfit,
+    misfits_error,
+    units_with_too_many_rows,
+)
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
@@ -224,40 +233,44 @@ class DuckDBEngine:
             self._refuse(source, attributes)
         return [(int(size), int(different), int(number)) for size, different, number, _ in rows]
 
+    def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        """Everything in which rows do not fit the attributes, in one pass, with numbers of rows and without values."""
+        _require_columns(source, attributes)
+        asked = [(each, complaint) for each in attributes for complaint in complaints(each)]
+        counted = [f"count(*) filter ({complaint.condition})" for _, complaint in asked]
+        counted += [f"count(*) filter (not {is_missing(each)})" for each in attributes]
+        row = (
+            self._one_row(source, lambda relation: f"select {', '.join(counted)} from {relation}")
+            if counted
+            else ()
+        )
+        with_value = dict(zip([each.name for each in attributes], row[len(asked) :], strict=True))
+        found = [
+            misfit(each, complaint, rows, with_value[each.name])
+            for (each, complaint), rows in zip(asked, row, strict=False)
+            if rows
+        ]
+        for each in attributes:
+            if each.rows_per_unit is not None:
+                units, rows = self._one_row(source, partial(units_with_too_many_rows, each))
+                found += [crowded_units(each, units, rows)] if units else []
+        return tuple(found)
+
+    def _one_row(self, source: Source, statement: Callable[[str], str]) -> tuple[Any, ...]:
+        """The result of a statement about the source; a pass of its own, since a stream can be read once."""
+        with self.open(source) as (cursor, relation):
+            row = cursor.execute(statement(relation)).fetchone()
+        assert row is not None
+        return row
+
     def _refuse(self, source: Source, attributes: Sequence[Attribute]) -> None:
         """Say which columns do not fit the schema, and in how many rows."""
-        sums = ", ".join(
-            f"count(*) filter ({is_missing(each)}), count(*) filter ({category_code(each)} is null)"
-            for each in attributes
-        )
-        with self.open(source) as (cursor, relation):
-            row = cursor.execute(f"select {sums} from {relation}").fetchone()
-        assert row is not None
-        problems = []
-        total = 0
-        first = None
-        for each, missing, unfit in zip(attributes, row[::2], row[1::2], strict=True):
-            if not unfit:
-                continue
-            first = first or each.name
-            total += unfit
-            refused = missing if each.missing == "error" else 0
-            if refused:
-                problems.append(
-                    f"column {each.name!r} has no value in {_rows(refused)}; "
-                    'the schema says missing = "error". Set missing = "category", or fill them in.'
-                )
-            if unfit > refused:
-                allowed = "category list" if each.bins is None else "bins"
-                problems.append(
-                    f"column {each.name!r} has a value outside the schema's {allowed} in {_rows(unfit - refused)}. "
-                    "Extend the schema, or correct the data."
-                )
-        if not problems:
+        found = self.misfits(source, attributes)
+        if not found:
             raise SourceError(
                 f"{source.description} changed while it was read. Try again when it is at rest."
             )
-        raise DataError(" ".join(problems), attribute=first, number_of_rows=total)
+        raise misfits_error(found)
 
     @contextmanager
     def open(self, source: Source) -> Iterator[tuple[DuckDBPyConnection, str]]:

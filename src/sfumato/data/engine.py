@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from sfumato.data.fitting import Misfit
 from sfumato.data.sources.base import Source
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -43,6 +44,9 @@ class Engine(Protocol):
 
     def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
         """All rows, gathered by the unit they belong to; in memory, some bytes a row."""
+
+    def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        """Everything in which rows do not fit, with numbers of rows and without values; empty when all fit."""
 
     def number_of_rows(self, source: Source) -> int:
         """Rows of the source."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -9,12 +10,13 @@ from typing import Any, Self
 
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
+from sfumato.data.fitting import Misfit, misfits_error
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SchemaError
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.schema import Schema
+from sfumato.values.schema import Role, Schema
 from sfumato.values.selection import Selection
 
 
@@ -30,14 +32,16 @@ class PrivateTable:
     source
         Where the rows are.
     schema
-        What they must fit.
+        What they must fit. Methods see it as :attr:`schema`, without how cells become categories, so that
+        nothing of that can reach a release.
     engine
         Reads and counts them.
     """
 
     def __init__(self, source: Source, schema: Schema, *, engine: Engine | None = None) -> None:
         self.source = source
-        self.schema = schema
+        self.schema = schema.as_published
+        self._declared = schema
         self.engine: Engine = engine or DuckDBEngine()
 
     def __repr__(self) -> str:
@@ -71,17 +75,36 @@ class PrivateTable:
 
     def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
         """Rows as codes, in batches; all publishable attributes unless some are named."""
-        attributes = self.schema.publishable.attributes if names is None else self.schema.select(names)
-        return self.engine.scan(self.source, attributes)
+        chosen = self.schema.publishable.names if names is None else names
+        return self.engine.scan(self.source, self._declared.select(chosen))
 
     def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
         """True counts over some attributes. Private: nothing of it may be published as it is."""
-        conditions = [(self.schema[name], codes) for name, codes in (where or Selection()).conditions]
-        return self.engine.count_by(self.source, self.schema.select(names), conditions)
+        conditions = [(self._declared[name], codes) for name, codes in (where or Selection()).conditions]
+        counted = self.engine.count_by(self.source, self._declared.select(names), conditions)
+        return CountTable(self.schema.select(names), counted.counts)
 
     def count_occupied(self, names: Sequence[str]) -> OccupiedCounts:
         """True counts of the combinations that occur. Private."""
-        return self.engine.count_occupied(self.source, self.schema.select(names))
+        counted = self.engine.count_occupied(self.source, self._declared.select(names))
+        return dataclasses.replace(counted, attributes=self.schema.select(names))
+
+    def misfits(self) -> tuple[Misfit, ...]:
+        """Everything in which the rows do not fit the schema: columns, reasons and numbers of rows, without values."""
+        return self.engine.misfits(self.source, self._declared.attributes)
+
+    def refuse_unfit_withheld(self) -> None:
+        """Refuse rows whose weight, unit or household is not as it must be; publishing would not look at them.
+
+        Raises
+        ------
+        DataError
+            Naming every such column and the number of rows.
+        """
+        withheld = self._declared.with_role(Role.WEIGHT, Role.UNIT, Role.HOUSEHOLD)
+        found = self.engine.misfits(self.source, withheld) if withheld else ()
+        if found:
+            raise misfits_error(found)
 
     def rows_of_units(self) -> UnitRows:
         """Rows of unit-item-value data, gathered by unit. Private.
@@ -96,15 +119,17 @@ class PrivateTable:
         long = self.schema.long
         if long is None:
             raise SchemaError("the schema has no [long] table, which says the unit, item and value. Add one.")
-        return self.engine.rows_of_units(self.source, self.schema[long.unit], self.schema.select(long.names))
+        declared = self._declared
+        return self.engine.rows_of_units(self.source, declared[long.unit], declared.select(long.names))
 
     def group_sizes(self, names: Sequence[str]) -> dict[int, int]:
         """How many groups of rows equal on some attributes there are of each size. Private."""
-        return self.engine.group_sizes(self.source, self.schema.select(names))
+        return self.engine.group_sizes(self.source, self._declared.select(names))
 
     def group_diversity(self, names: Sequence[str], sensitive: str) -> dict[tuple[int, int], int]:
         """How many groups there are of each size and number of different sensitive categories. Private."""
-        return self.engine.group_diversity(self.source, self.schema.select(names), self.schema[sensitive])
+        declared = self._declared
+        return self.engine.group_diversity(self.source, declared.select(names), declared[sensitive])
 
 
 def read_table(

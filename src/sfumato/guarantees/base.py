@@ -54,6 +54,9 @@ class Judgement:
     holds: bool
     sentence: str
 
+LARGEST_EXPONENT = 700.0
+"""Beyond it a float cannot hold the factor exp(epsilon); as a promise it is worth nothing long before."""
+
 
 class Guarantee(Frozen):
     """A promise: what is promised, about whom, against which attacker.

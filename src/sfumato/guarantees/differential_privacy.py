@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
 
 Neighbours = Literal["replace-one", "add-remove"]
 """Which two tables are neighbours: one row replaced by any other, or one row more or less."""
@@ -19,6 +19,12 @@ RELATIONS: dict[Neighbours, str] = {
     "add-remove": "two tables of which one has one row more than the other",
 }
 """The relations in words."""
+
+RELATIONS_OF_UNITS: dict[Neighbours, str] = {
+    "replace-one": "two tables of the same number of rows that differ in the rows of one unit",
+    "add-remove": "two tables of which one has one unit more than the other",
+}
+"""The relations in words, where a unit has several rows."""
 
 Form = Literal["additive", "pointwise"]
 """How delta enters: added to the probability of every set of outputs, or as the probability of outputs whose
@@ -59,6 +65,7 @@ class DifferentialPrivacy(Guarantee):
     relation: Neighbours = "replace-one"
     form: Form = "additive"
     given: str | None = None
+    rows_per_unit: Annotated[int, Field(ge=1)] = 1
 
     protected_unit: ClassVar[str] = "one row of the private table: one person, when each has one row"
     neighbours: ClassVar[str] = "two tables that differ in one row, as the relation says"
@@ -78,22 +85,70 @@ class DifferentialPrivacy(Guarantee):
         )
         pointwise = ", pointwise" if self.form == "pointwise" else ""
         condition = "" if self.given is None else f", given {self.given}"
-        return f"{numbers}{pointwise}{concentrated}{condition}; neighbours: {RELATIONS[self.relation]}."
+        return f"{numbers}{pointwise}{concentrated}{condition}; neighbours: {self._neighbours}."
+
+    @property
+    def _neighbours(self) -> str:
+        if self.rows_per_unit == 1:
+            return RELATIONS[self.relation]
+        return f"{RELATIONS_OF_UNITS[self.relation]}, at most {self.rows_per_unit} rows"
+
+    def for_units(self, rows_per_unit: int) -> DifferentialPrivacy:
+        """The same promise for units of at most so many rows.
+
+        Changing a unit is changing its rows one after the other: epsilons add up, rho grows with the square
+        (Bun and Steinke 2016, proposition 27), and delta becomes ``k exp((k - 1) epsilon) delta`` (Dwork and
+        Roth 2014, theorem 2.2 and lemma 2.3); delta in the additive form.
+
+        Examples
+        --------
+        >>> DifferentialPrivacy(epsilon=0.5, relation="add-remove").for_units(3).sentence
+        '1.5-differential privacy; neighbours: two tables of which one has one unit more than the other, at most 3 rows.'
+        """
+        if rows_per_unit == 1:
+            return self
+        # Rounded up in the last place each: a promise may never be better than what is kept.
+        epsilon = math.nextafter(rows_per_unit * self.epsilon, math.inf)
+        growth = math.exp(min((rows_per_unit - 1) * self.epsilon, LARGEST_EXPONENT))
+        delta = min(math.nextafter(rows_per_unit * growth * self.delta, math.inf), 1.0) if self.delta else 0.0
+        if delta >= 1:
+            raise ParameterError(
+                f"delta = {self.delta:.3g} for a row says nothing about a unit of {rows_per_unit} rows. Lower delta or epsilon.",
+                parameter="delta",
+            )
+        rho = None if self.rho is None else math.nextafter(rows_per_unit**2 * self.rho, math.inf)
+        return self.model_copy(
+            update={
+                "epsilon": epsilon,
+                "delta": delta,
+                "rho": rho,
+                "form": "additive",
+                "rows_per_unit": self.rows_per_unit * rows_per_unit,
+            }
+        )
 
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
-        factor = math.exp(min(self.epsilon, 700))
+        factor = math.exp(min(self.epsilon, LARGEST_EXPONENT))
         odds = f"{factor:,.2f}" if factor < 1e6 else f"{factor:.1e}"
         besides = "" if self.delta == 0 else f", except with a probability of at most about {self.delta:.1g}"
+        whose = "one person's row is" if self.rows_per_unit == 1 else "one person's rows are"
+        what = "that row" if self.rows_per_unit == 1 else "those rows"
+        as_it = "it is" if self.rows_per_unit == 1 else "they are"
         return (
-            "Whether one person's row is as it is or different hardly shows: seeing the release changes the odds "
-            f"of anything about that row by a factor of at most {odds}{besides}. What holds of whole groups shows."
+            f"Whether {whose} as {as_it} or different hardly shows: seeing the release changes the odds "
+            f"of anything about {what} by a factor of at most {odds}{besides}. What holds of whole groups shows."
         )
 
     def describe(self) -> dict[str, str]:
         """What a manifest states beside the numbers, with the relation that holds here."""
-        return {**super().describe(), "neighbours": RELATIONS[self.relation]}
+        described = {**super().describe(), "neighbours": self._neighbours}
+        if self.rows_per_unit > 1:
+            described["protected_unit"] = (
+                f"one unit of the private table: a person with at most {self.rows_per_unit} rows"
+            )
+        return described
 
 
 def marginal_sensitivity(number_of_marginals: int, relation: Neighbours) -> int:
@@ -135,13 +190,26 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
             f"promises compose when they share one neighbouring relation, got {len(relations)} different ones. "
             "State them under the same relation first: replacing is removing and adding, so it doubles epsilon."
         )
-    relation = promises[0].relation
+    bounds = {each.rows_per_unit for each in promises}
+    if len(bounds) != 1:
+        raise ParameterError(
+            f"promises compose when they are about the same units, got units of {' and '.join(map(str, sorted(bounds)))} rows. "
+            "State them for the same number of rows first."
+        )
+    relation, rows_per_unit = promises[0].relation, promises[0].rows_per_unit
     form: Form = "pointwise" if all(each.form == "pointwise" for each in promises) else "additive"
     given = "; ".join(dict.fromkeys(each.given for each in promises if each.given)) or None
     epsilon, delta = sum(each.epsilon for each in promises), sum(each.delta for each in promises)
     rhos = [each.rho for each in promises if each.rho is not None]
     if len(rhos) < len(promises) or delta == 0:
-        return DifferentialPrivacy(epsilon=epsilon, delta=delta, relation=relation, form=form, given=given)
+        return DifferentialPrivacy(
+            epsilon=epsilon,
+            delta=delta,
+            relation=relation,
+            form=form,
+            given=given,
+            rows_per_unit=rows_per_unit,
+        )
     rho = sum(rhos)
     return DifferentialPrivacy(
         epsilon=min(epsilon, epsilon_of_rho(rho, delta)),
@@ -149,6 +217,7 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
         rho=rho,
         relation=relation,
         given=given,
+        rows_per_unit=rows_per_unit,
     )
 
 

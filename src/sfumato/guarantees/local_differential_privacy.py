@@ -9,10 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.base import Guarantee
-
-LARGEST_EXPONENT = 700.0
-"""Beyond it a float cannot hold the factor; as a promise it is worth nothing long before."""
+from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
 
 
 class LocalDifferentialPrivacy(Guarantee):
@@ -46,6 +43,7 @@ class LocalDifferentialPrivacy(Guarantee):
     epsilon_by_attribute: dict[str, Annotated[float, Field(gt=0)]]
     unprotected: tuple[str, ...] = ()
     unbounded: tuple[str, ...] = ()
+    rows_per_unit: Annotated[int, Field(ge=1)] = 1
 
     protected_unit: ClassVar[str] = "the true values of one row's perturbed attributes"
     neighbours: ClassVar[str] = "any two combinations of true values of one row"
@@ -72,10 +70,32 @@ class LocalDifferentialPrivacy(Guarantee):
             else ""
         )
         if not self.unbounded:
-            return f"{self.epsilon:.4g}-local differential privacy for each row{by_attribute}{uncovered}."
+            return f"{self.epsilon:.4g}-local differential privacy for each {self._unit}{by_attribute}{uncovered}."
         return (
-            f"no finite epsilon for each row, because some published categories of {_joined(self.unbounded)} "
+            f"no finite epsilon for each {self._unit}, because some published categories of {_joined(self.unbounded)} "
             f"rule out some true ones{by_attribute}{uncovered}."
+        )
+
+    @property
+    def _unit(self) -> str:
+        return "row" if self.rows_per_unit == 1 else f"unit of at most {self.rows_per_unit} rows"
+
+    def for_units(self, rows_per_unit: int) -> LocalDifferentialPrivacy:
+        """The same promise for units of at most so many rows: rows are perturbed independently, so epsilons add up.
+
+        Examples
+        --------
+        >>> LocalDifferentialPrivacy(epsilon_by_attribute={"job": 0.5}).for_units(3).sentence
+        '1.5-local differential privacy for each unit of at most 3 rows (epsilon by attribute: job 1.5).'
+        """
+        if rows_per_unit == 1:
+            return self
+        epsilons = {
+            name: math.nextafter(rows_per_unit * epsilon, math.inf)
+            for name, epsilon in self.epsilon_by_attribute.items()
+        }
+        return self.model_copy(
+            update={"epsilon_by_attribute": epsilons, "rows_per_unit": self.rows_per_unit * rows_per_unit}
         )
 
     @property
@@ -96,7 +116,7 @@ class LocalDifferentialPrivacy(Guarantee):
         odds = f"{factor:,.1f}" if factor < 1e6 else f"{factor:.1e}"
         return (
             f"{changed} Whatever anyone believed about a person's {_joined(covered)}, seeing that person's "
-            f"published row can change the odds by a factor of at most {odds}.{exception}"
+            f"published {'row' if self.rows_per_unit == 1 else 'rows'} can change the odds by a factor of at most {odds}.{exception}"
         )
 
 

@@ -126,6 +126,7 @@ def _resource(entry: TableEntry) -> dict[str, Any]:
         {
             "name": each.name,
             "type": "string",
+            **({"description": each.meaning} if each.meaning else {}),
             "constraints": {"required": True, "enum": list(each.labels)},
         }
         for each in entry.schema_of_attributes.attributes

@@ -1,18 +1,18 @@
-"""Query text: read into conditions, and written back as a person would write it."""
+"""Query text, read into conditions."""
 
 from __future__ import annotations
 
 import bisect
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NoReturn, cast
 
 from sfumato.errors import QueryError
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.query_writing import BARE_NAME, RESERVED, label_text, name_text, number_text, stated_size
+from sfumato.values.schema import Attribute, Schema
 
-_BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*+")
-_RESERVED = frozenset({"AND", "BETWEEN", "IN", "IS", "MISSING", "NOT", "OR"})
 _SHOWN_EDGES = 12
 _Kind = Literal["text", "name", "number", "word", "symbol", "stray", "end"]
 
@@ -23,7 +23,7 @@ _TOKEN = re.compile(
   | (?P<text>'(?:[^']|'')*+')
   | (?P<name>"(?:[^"]|"")*+")
   | (?P<number>[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?)(?![\w.])
-  | (?P<word>{_BARE_NAME.pattern})(?!\w)
+  | (?P<word>{BARE_NAME.pattern})(?!\w)
   | (?P<symbol><=|>=|!=|<>|==|[<>=(),])
   | (?P<stray>[^\s'"(),=<>!]+|.)
     """,
@@ -32,7 +32,7 @@ _TOKEN = re.compile(
 
 _ALLOWED = (
     "A query is conditions joined by AND, each an attribute followed by =, !=, IN (...), "
-    "NOT IN (...), IS MISSING or IS NOT MISSING, and on a binned attribute also by <, <=, >, >= "
+    "NOT IN (...), IS MISSING or IS NOT MISSING, and on a binned or ordered attribute also by <, <=, >, >= "
     "or BETWEEN ... AND ..."
 )
 _ADVICE = {
@@ -148,7 +148,7 @@ class _Parser:
             case "<" | "<=" | ">" | ">=" | "BETWEEN":
                 codes = self._range(attribute, operator)
             case _:
-                after = f"a comparison after {_name_text(attribute.name)}"
+                after = f"a comparison after {name_text(attribute.name)}"
                 _refuse_token(operator, expected=after, advice=_ALLOWED)
         return attribute.name, codes
 
@@ -160,16 +160,19 @@ class _Parser:
                 f"quotes. {_ALLOWED}"
             )
             _refuse_token(token, expected="an attribute", advice=advice)
-        if token.keyword in _RESERVED:
+        if token.keyword in RESERVED:
             advice = f'An attribute of that name is written "{token}", in double quotes.'
             _refuse_token(token, expected="an attribute", advice=advice)
         name = token.value
         if self._next.keyword == "(":
             # A function call: better called that than an unknown attribute.
             _refuse_token(self._next, expected=f"a comparison after {token}", advice=_ALLOWED)
-        if name in self._schema and self._schema[name].role is Role.IDENTIFIER:
-            reason = "is an identifier, which no release contains. Ask about another attribute."
-            _refuse(token, f"attribute {name!r} {reason}")
+        if name in self._schema and not self._schema[name].role.is_published:
+            role = self._schema[name].role.as_noun
+            _refuse(
+                token,
+                f"attribute {name!r} is {role}, which no release contains. Ask about another attribute.",
+            )
         try:
             return self._publishable[name]
         except QueryError as error:
@@ -177,24 +180,25 @@ class _Parser:
 
     def _category(self, attribute: Attribute) -> int:
         token = self._take()
-        name = _name_text(attribute.name)
+        name = name_text(attribute.name)
         if token.kind in ("name", "word") and token.keyword != "NULL":
             # Words of the language too: OR may well be Oregon.
             _refuse(
                 token,
                 f"expected a category of {name}, found {token}. Text stands in single quotes: "
-                f"{_text(token.value)}; attributes are not compared with each other.",
+                f"{label_text(token.value)}; attributes are not compared with each other.",
             )
         if token.kind not in ("text", "number"):
-            advice = f"Text stands in straight single quotes, as in {_text(attribute.labels[0])}."
+            advice = f"Text stands in straight single quotes, as in {label_text(attribute.labels[0])}."
             _refuse_token(token, expected=f"a category of {name}", advice=advice)
-        if token.kind == "number" and attribute.bins is not None:
-            examples = " or ".join(f"{name} = {_text(each)}" for each in attribute.labels[:2])
+        edges = attribute.edges
+        if token.kind == "number" and edges is not None:
+            examples = " or ".join(f"{name} = {label_text(each)}" for each in attribute.labels[:2])
             _refuse(
                 token,
                 f"{name} is published in intervals, so {token} is not a category of it. "
                 f"Name an interval, as in {examples}, or a range such as "
-                f"{name} < {_number_text(attribute.bins[1])}.",
+                f"{name} < {number_text(edges[1])}.",
             )
         if token.value in attribute.missing_values and token.value not in attribute.labels:
             _refuse(
@@ -225,41 +229,60 @@ class _Parser:
         if negated:
             self._take()
         self._expect("MISSING", advice="After IS stands MISSING or NOT MISSING; categories use =.")
-        stated = _stated(attribute)
+        stated = stated_size(attribute)
         return frozenset(range(stated) if negated else range(stated, attribute.size))
 
     def _range(self, attribute: Attribute, operator: _Token) -> frozenset[int]:
-        name = _name_text(attribute.name)
-        if attribute.bins is None:
+        name = name_text(attribute.name)
+        if not attribute.is_ordered:
             _refuse(
                 operator,
                 f"{operator} needs an order, and {name} has categories without one; "
-                f"only binned attributes have ranges. Write {name} IN (...) with the categories "
+                f"only binned and ordered attributes have ranges. Write {name} IN (...) with the categories "
                 "meant.",
             )
         if operator.keyword != "BETWEEN":
-            _, cut = self._cut(attribute, attribute.bins, operator.keyword)
+            cut = self._cut(attribute, operator.keyword)
             below = operator.keyword in ("<", "<=")
-            return frozenset(range(cut) if below else range(cut, _stated(attribute)))
-        low, first = self._cut(attribute, attribute.bins, ">=")
-        self._expect("AND", advice="A range between two numbers is BETWEEN low AND high.")
-        position = self._next
-        high, end = self._cut(attribute, attribute.bins, "<=")
-        if low > high:
-            _refuse(position, "the ends of BETWEEN are in the wrong order. Write the lower first.")
+            return frozenset(range(cut) if below else range(cut, stated_size(attribute)))
+        low = self._next
+        first = self._cut(attribute, ">=")
+        self._expect("AND", advice="A range between two values is BETWEEN low AND high.")
+        high = self._next
+        end = self._cut(attribute, "<=")
+        both_numbers = low.kind == high.kind == "number"
+        if (float(low.value) > float(high.value)) if both_numbers else first > end:
+            _refuse(high, "the ends of BETWEEN are in the wrong order. Write the lower first.")
         return frozenset(range(first, end))
 
-    def _cut(self, attribute: Attribute, bins: Sequence[float], operator: str) -> tuple[float, int]:
-        """Read a number; give it and how many bins lie below the cut that it makes."""
+    def _cut(self, attribute: Attribute, operator: str) -> int:
+        """Read a value; how many categories lie below the cut that it makes."""
+        if attribute.edges is None:
+            return self._cut_list(attribute, inclusive=operator in ("<=", ">"))
         token = self._take()
         if token.kind != "number":
             advice = "Ranges compare with a number, written without quotes."
             _refuse_token(token, expected="a number", advice=advice)
         number = float(token.value)
-        cut = _bins_below(bins, number, inclusive=operator in ("<=", ">"))
+        cut = _bins_below(attribute.edges, number, inclusive=operator in ("<=", ">"))
         if cut is None:
-            _refuse(token, _off_edge(attribute, bins, operator, number))
-        return number, cut
+            _refuse(token, _off_edge(attribute, attribute.edges, operator, number))
+        return cut
+
+    def _cut_list(self, attribute: Attribute, *, inclusive: bool) -> int:
+        """Read a category of an ordered list, or any number where its categories are numbers."""
+        numbers = attribute.numbers
+        if self._next.kind == "number" and numbers is not None:
+            find = bisect.bisect_right if inclusive else bisect.bisect_left
+            return find(numbers, float(self._take().value))
+        token = self._next
+        code = self._category(attribute)
+        if code == attribute.missing_code:
+            _refuse(
+                token,
+                f"missing values of {name_text(attribute.name)} are neither low nor high. Write IS MISSING.",
+            )
+        return code + inclusive
 
 
 def _bins_below(bins: Sequence[float], number: float, *, inclusive: bool) -> int | None:
@@ -278,29 +301,30 @@ def _bins_below(bins: Sequence[float], number: float, *, inclusive: bool) -> int
 
 
 def _is_whole(bins: Iterable[float]) -> bool:
-    return all(float(edge).is_integer() for edge in bins)
+    return all(float(edge).is_integer() for edge in bins if math.isfinite(edge))
 
 
 def _off_edge(attribute: Attribute, bins: Sequence[float], operator: str, number: float) -> str:
-    name = _name_text(attribute.name)
+    name = name_text(attribute.name)
     low, high = (bins[bisect.bisect_right(bins, number) + step] for step in (-1, 0))
-    edges = [_number_text(edge) for edge in bins]
+    edges = [number_text(edge) for edge in bins if math.isfinite(edge)]
     if len(edges) > _SHOWN_EDGES:
         edges = [*edges[: _SHOWN_EDGES - 1], "…", edges[-1]]
     exact = "<" if operator in ("<", "<=") else ">="
-    written = " or ".join(f"{name} {exact} {_number_text(edge)}" for edge in (low, high))
+    near = [edge for edge in (low, high) if math.isfinite(edge)]
+    written = " or ".join(f"{name} {exact} {number_text(edge)}" for edge in near)
     convention = ""
     if exact != operator:
         convention = (
             f" ({operator} and BETWEEN count in whole numbers: "
-            f"{name} {operator} {_number_text(high - 1)} is {name} {exact} {_number_text(high)})"
+            f"{name} {operator} {number_text(near[-1] - 1)} is {name} {exact} {number_text(near[-1])})"
             if _is_whole(bins)
             else f" ({operator} and BETWEEN need edges that are all whole numbers)"
         )
     return (
-        f"{name} {operator} {_number_text(number)} would cut through a bin; {name} can be cut at "
-        f"{', '.join(edges)}; nearest to {_number_text(number)} are {_number_text(low)} and "
-        f"{_number_text(high)}. Write {written}{convention}."
+        f"{name} {operator} {number_text(number)} would cut through a bin; {name} can be cut at "
+        f"{', '.join(edges)}; nearest to {number_text(number)} {'are' if len(near) > 1 else 'is'} "
+        f"{' and '.join(map(number_text, near))}. Write {written}{convention}."
     )
 
 
@@ -313,65 +337,3 @@ def _refuse(token: _Token, sentence: str) -> NoReturn:
 def _refuse_token(token: _Token, *, expected: str, advice: str) -> NoReturn:
     fitting = _ADVICE.get(token.keyword, advice)
     _refuse(token, f"expected {expected}, found {token}. {fitting}")
-
-
-def _stated(attribute: Attribute) -> int:
-    """Count the categories other than the missing one; their codes come first."""
-    return attribute.size if attribute.missing_code is None else attribute.missing_code
-
-
-def write_condition(attribute: Attribute, codes: tuple[int, ...]) -> str:
-    """The shortest plain text that selects these codes of an attribute.
-
-    Examples
-    --------
-    >>> age = Attribute(name="age", role=Role.OTHER, bins=(17, 25, 35, 45))
-    >>> write_condition(age, (1, 2))
-    'age >= 25'
-    """
-    name = _name_text(attribute.name)
-    stated = _stated(attribute)
-    if codes and codes[-1] >= attribute.size:
-        raise QueryError(
-            f"attribute {attribute.name!r} has codes 0 to {attribute.size - 1}, got {codes[-1]}. "
-            "Describe a selection with the schema it was made for."
-        )
-    if codes == (attribute.missing_code,):
-        return f"{name} IS MISSING"
-    if codes == tuple(range(stated)):
-        return f"{name} IS NOT MISSING"
-    if attribute.bins is not None and codes and codes[-1] < stated:
-        first, end = codes[0], codes[-1] + 1
-        if codes == tuple(range(first, end)):
-            return _describe_range(name, attribute.bins, first, end)
-    others = tuple(code for code in range(attribute.size) if code not in codes)
-    if len(codes) == 1:
-        return f"{name} = {_text(attribute.labels[codes[0]])}"
-    if len(others) == 1:
-        return f"{name} != {_text(attribute.labels[others[0]])}"
-    word, listed = ("IN", codes) if len(codes) <= len(others) else ("NOT IN", others)
-    return f"{name} {word} ({', '.join(_text(attribute.labels[code]) for code in listed)})"
-
-
-def _describe_range(name: str, bins: Sequence[float], first: int, end: int) -> str:
-    limits = []
-    if first > 0:
-        limits.append(f"{name} >= {_number_text(bins[first])}")
-    if end < len(bins) - 1:
-        limits.append(f"{name} < {_number_text(bins[end])}")
-    return " AND ".join(limits)
-
-
-def _name_text(name: str) -> str:
-    if _BARE_NAME.fullmatch(name) and name.upper() not in _RESERVED:
-        return name
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(label: str) -> str:
-    return "'" + label.replace("'", "''") + "'"
-
-
-def _number_text(number: float) -> str:
-    # repr, not a rounded format: the text must read back as the very same edge.
-    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

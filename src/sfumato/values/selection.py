@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sfumato.errors import QueryError
-from sfumato.values.query_text import read_conditions, write_condition
+from sfumato.values.query_text import read_conditions
+from sfumato.values.query_writing import write_condition
 from sfumato.values.schema import Schema
 
 
@@ -97,6 +98,9 @@ class Selection:
         next bin when it is an edge. They are read by a convention: an attribute whose edges are
         all whole numbers takes whole values, so ``age <= 24`` is ``age < 25``. With other edges
         they are refused, and so is every cut through the inside of a bin.
+
+        Ordered categories are compared in the order of their list: ``education >= 'Bachelor'``. Where they
+        are increasing numbers, any number cuts them: ``rooms <= 2.5``.
 
         Examples
         --------

@@ -26,6 +26,8 @@ VERBS = [
     ("datasets", "make"),
     ("schema",),
     ("schema", "infer"),
+    ("schema", "check"),
+    ("schema", "explain"),
     ("inspect",),
     ("methods",),
     ("plan",),

@@ -28,6 +28,12 @@ learned = true
 """
 
 
+KEYS = (
+    "The keys are bins, bottom_code, categories, code_list, dates, decimal, description, learned, measured_in, missing, "
+    "missing_values, ordered, prefix, published_by, recode, role, rows_per_unit, thousands, top_code."
+)
+
+
 def problems(text):
     """Problems that a schema text is refused with."""
     with pytest.raises(SchemaError) as caught:
@@ -144,7 +150,7 @@ def test_list_of_roles_is_refused():
     """A column has one role, not a list of them."""
     (sentence,) = attribute_problems('role = ["other", "sensitive"]\ncategories = ["a", "b"]')
     assert sentence == (
-        "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive' or 'other', "
+        "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive', 'other', 'weight', 'unit' or 'household', "
         "got ('other', 'sensitive')."
     )
 
@@ -173,7 +179,7 @@ def test_attribute_that_is_no_table_is_refused():
 def test_schema_of_identifiers_alone_is_refused():
     """Nothing of it could be published."""
     assert attribute_problems('role = "identifier"') == (
-        "every attribute is an identifier, so nothing could be published.",
+        "every attribute is an identifier, a weight, a unit or a household, so nothing could be published.",
     )
 
 
@@ -184,17 +190,17 @@ def test_schema_of_identifiers_alone_is_refused():
         (
             'role = "secret"\ncategories = ["a", "b"]',
             (
-                "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive' or "
-                "'other', got 'secret'."
+                "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive', "
+                "'other', 'weight', 'unit' or 'household', got 'secret'."
             ),
         ),
         (
             'role = "other"',
-            "attribute 'x' needs either categories or bins, not both and not neither.",
+            "attribute 'x' needs either categories or bins or dates, one of them.",
         ),
         (
             'role = "other"\ncategories = ["a", "b"]\nbins = [1, 2, 3]',
-            "attribute 'x' needs either categories or bins, not both and not neither.",
+            "attribute 'x' needs either categories or bins or dates, one of them.",
         ),
         ('role = "other"\nbins = [1, 3, 2]', "attribute 'x': bins must increase."),
         ('role = "other"\nbins = [1, 2, 2]', "attribute 'x': bins must increase."),
@@ -231,7 +237,7 @@ def test_schema_of_identifiers_alone_is_refused():
         ),
         (
             'role = "other"\ncategories = ["a", "b"]\ncategory = ["c"]',
-            "attribute 'x': category is not a known name here.",
+            f"attribute 'x': 'category' is not a key of an attribute; did you mean 'categories'? {KEYS}",
         ),
     ],
 )
@@ -288,11 +294,11 @@ def test_problems_of_all_attributes_are_collected():
     assert found == (
         "[tables] is not a table of a schema; known are 'attributes', 'long'.",
         "attributes.number must be a table with a role and categories or bins.",
+        f"attribute 'first': 'bin' is not a key of an attribute; did you mean 'bins'? {KEYS}",
         (
-            "attribute 'first': role should be 'identifier', 'quasi-identifier', 'sensitive' or "
-            "'other', got 'othr'."
+            "attribute 'first': role should be 'identifier', 'quasi-identifier', 'sensitive', "
+            "'other', 'weight', 'unit' or 'household', got 'othr'."
         ),
-        "attribute 'first': bin is not a known name here.",
         "attribute 'second': category 'a' is listed more than once.",
     )
     with pytest.raises(SchemaError) as caught:
@@ -446,7 +452,7 @@ def test_long_data_survive_the_file():
         ('unit = "user"', 'unit = "usr"', "[long] unit = 'usr' is not an attribute; did you mean 'user'?"),
         ('role = "identifier"', 'role = "other"\ncategories = ["a", "b"]', "must have the role identifier"),
         ('item = "movie"', 'item = "stars"', "must name three different columns"),
-        ('role = "other"', 'role = "identifier"', "must have another role than identifier"),
+        ('role = "other"', 'role = "identifier"', "must have a role that is published"),
         (
             'categories = ["m1", "m2"]',
             'categories = ["m1", "m2"]\nmissing = "category"',

@@ -348,7 +348,7 @@ def test_what_does_not_exist_is_refused_with_a_suggestion(text, position, senten
         ("job BETWEEN 1 AND 2", 4, "BETWEEN needs an order, and job has categories without one"),
         ("age < '25'", 6, "expected a number, found '25'."),
         ("age < 25AND sex = 'Male'", 6, "expected a number, found 25AND."),
-        ("age BETWEEN 17, 24", 14, "A range between two numbers is BETWEEN low AND high."),
+        ("age BETWEEN 17, 24", 14, "A range between two values is BETWEEN low AND high."),
         ("age BETWEEN 35 AND 24", 19, "the ends of BETWEEN are in the wrong order."),
         ("sex", 3, "expected a comparison after sex, found the end of the query."),
         ("sex =", 5, "expected a category of sex, found the end of the query."),

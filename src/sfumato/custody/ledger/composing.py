@@ -87,12 +87,12 @@ def _read(stored: dict[str, Any]) -> Guarantee:
 
 
 def _central(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guarantee, ...]:
-    """Differential privacy of all releases that have it, for each neighbouring relation."""
-    found: dict[str, list[DifferentialPrivacy]] = {}
+    """Differential privacy of all releases that have it, for each neighbouring relation and kind of unit."""
+    found: dict[tuple[str, int], list[DifferentialPrivacy]] = {}
     for _, guarantees in promises:
         for each in guarantees:
             if isinstance(each, DifferentialPrivacy):
-                found.setdefault(each.relation, []).append(each)
+                found.setdefault((each.relation, each.rows_per_unit), []).append(each)
     return tuple(compose(each) for each in found.values())
 
 

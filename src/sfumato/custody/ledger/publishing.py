@@ -8,10 +8,12 @@ from pathlib import Path
 
 from sfumato.custody.ledger.book import Entry, Ledger
 from sfumato.custody.ledger.composing import compose_entries
+from sfumato.custody.units import promises_for_units
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.fingerprints import Fingerprint, fingerprint
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import PublishedBeforeError
+from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.values.schema import Role
 
@@ -33,7 +35,7 @@ def entered(
     """
     found = _fingerprint(table, ledger)
     _refuse_or_say(ledger, found, table, design, again=again, say=say)
-    guarantees = tuple(each.model_dump(mode="json") for each in design.guarantees(table.schema.publishable))
+    guarantees = tuple(each.model_dump(mode="json") for each in _promises(design, table))
     entry = ledger.enter(folder, found, design.to_dict(), guarantees)
     try:
         yield entry
@@ -43,8 +45,12 @@ def entered(
     ledger.confirm(entry)
 
 
+def _promises(design: Design, table: PrivateTable) -> tuple[Guarantee, ...]:
+    return promises_for_units(design.guarantees(table.schema.publishable), design, table.schema)
+
+
 def _fingerprint(table: PrivateTable, ledger: Ledger) -> Fingerprint:
-    people = [each.name for each in table.schema.attributes if each.role is Role.IDENTIFIER]
+    people = [each.name for each in table.schema.attributes if each.role in (Role.IDENTIFIER, Role.UNIT)]
     engine = table.engine if isinstance(table.engine, DuckDBEngine) else DuckDBEngine()
     return fingerprint(table.source, engine, ledger.key, people)
 
@@ -55,7 +61,7 @@ def _refuse_or_say(
     """Refuse what adds up to more than one release; say what cannot be refused for certain."""
     earlier = ledger.of_table(found)
     out = [each for each in earlier if each.counts]
-    planned = [(str(design.to_dict()["method"]), design.guarantees(table.schema.publishable))]
+    planned = [(str(design.to_dict()["method"]), _promises(design, table))]
     if out and not again:
         raise PublishedBeforeError(
             f"this table was published on {out[-1].when} by {out[-1].method} ({out[-1].folder}), and that release is "

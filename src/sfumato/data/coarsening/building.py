@@ -25,6 +25,7 @@ from sfumato.data.coarsening.hierarchy import (
 from sfumato.errors import SchemaError
 from sfumato.frozen import Frozen
 from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
+from sfumato.values.schema.intervals import interval_label
 
 LONGEST_LABEL = 48
 """Characters up to which a built group's label lists all its members."""
@@ -175,7 +176,7 @@ def flat_hierarchy(attribute: Attribute) -> Hierarchy:
 def balanced_hierarchy(attribute: Attribute, fanout: int) -> Hierarchy:
     """Blocks of ``fanout`` neighbours in code order, then blocks of blocks, up to the root.
 
-    Missing values of a numeric attribute stay apart until the root.
+    Missing values of an ordered attribute stay apart until the root.
 
     Examples
     --------
@@ -185,18 +186,18 @@ def balanced_hierarchy(attribute: Attribute, fanout: int) -> Hierarchy:
     {'*': {'[0,20)': {'[0,10)': ['[0,5)', '[5,10)'], '[10,20)': ['[10,15)', '[15,20)']}, '[20,25)': []}}
     """
     _require_fanout(attribute, fanout)
-    inside = attribute.size - (attribute.bins is not None and attribute.missing_code is not None)
+    inside = attribute.size - (attribute.is_ordered and attribute.missing_code is not None)
     levels = []
     width = fanout
     while width < inside:
-        groups = [code // width for code in range(inside)]
-        levels.append(groups + [-1] * (attribute.size - inside))
+        groups: list[int | None] = [code // width for code in range(inside)]
+        levels.append(groups + [None] * (attribute.size - inside))
         width *= fanout
     return _from_levels(attribute, levels)
 
 
 def interval_hierarchy(attribute: Attribute, widths: Sequence[float]) -> Hierarchy:
-    """Intervals of growing widths, aligned to 0, for a numeric attribute.
+    """Intervals of growing widths, aligned to 0, for a numeric attribute; open-ended bins stay apart until the root.
 
     Parameters
     ----------
@@ -227,8 +228,11 @@ def interval_hierarchy(attribute: Attribute, widths: Sequence[float]) -> Hierarc
     ]
     if problems:
         raise SchemaError(problems)
-    missing = [-1] * (attribute.size - len(ends))
-    levels = [[math.floor(low / width) for low, _ in ends] + missing for width in widths]
+    missing: list[int | None] = [None] * (attribute.size - len(ends))
+    levels = [
+        [math.floor(low / width) if math.isfinite(high - low) else None for low, high in ends] + missing
+        for width in widths
+    ]
 
     def label(level: int, codes: Sequence[int]) -> str:
         start = math.floor(ends[codes[0]][0] / widths[level]) * widths[level]
@@ -298,8 +302,9 @@ def group_label(attribute: Attribute, codes: Sequence[int]) -> str:
     suffix = f" or {MISSING_LABEL}" if len(stated) < len(codes) and stated else ""
     if len(codes) == 1:
         return attribute.labels[codes[0]]
-    if attribute.bins is not None and stated[-1] - stated[0] + 1 == len(stated):
-        return f"[{attribute.bins[stated[0]]:.15g},{attribute.bins[stated[-1] + 1]:.15g}){suffix}"
+    edges = attribute.edges
+    if edges is not None and stated[-1] - stated[0] + 1 == len(stated):
+        return f"{interval_label(edges[stated[0]], edges[stated[-1] + 1])}{suffix}"
     whole = " or ".join(attribute.labels[code] for code in codes)
     if len(whole) <= LONGEST_LABEL:
         return whole
@@ -315,8 +320,8 @@ def _require_fanout(attribute: Attribute, fanout: int) -> None:
 
 def _ends(attribute: Attribute) -> list[tuple[float, float]]:
     """Ends of every bin, or the number twice where a category is one; missing values left out."""
-    if attribute.bins is not None:
-        return list(itertools.pairwise(attribute.bins))
+    if attribute.edges is not None:
+        return list(itertools.pairwise(attribute.edges))
     stated = attribute.labels[: attribute.size - (attribute.missing_code is not None)]
     try:
         numbers = [float(label) for label in stated]
@@ -330,22 +335,22 @@ def _ends(attribute: Attribute) -> list[tuple[float, float]]:
 
 def _is_cut(low: float, high: float, width: float) -> bool:
     """Whether a bin reaches beyond the interval that its lower end is in."""
-    return high > low and high > (math.floor(low / width) + 1) * width
+    return math.isfinite(high - low) and high > low and high > (math.floor(low / width) + 1) * width
 
 
 def _from_levels(
     attribute: Attribute,
-    levels: Sequence[Sequence[int]],
+    levels: Sequence[Sequence[int | None]],
     label: Callable[[int, Sequence[int]], str] | None = None,
 ) -> Hierarchy:
-    """A hierarchy from group numbers of every category at each level; -1 is in no group before the root."""
+    """A hierarchy from group numbers of every category at each level; None is in no group before the root."""
     made = [attribute.labels]
     taken: dict[str, tuple[int, ...]] = {text: (code,) for code, text in enumerate(attribute.labels)}
     taken[ROOT] = tuple(range(attribute.size))
     for number, level in enumerate(levels):
         texts = list(attribute.labels)
         for group, codes in members_of_labels([str(group) for group in level]).items():
-            if group == "-1":
+            if group == str(None):
                 continue
             text = label(number, codes) if label else group_label(attribute, codes)
             # A group's text may happen to be that of something else; its level keeps them apart.

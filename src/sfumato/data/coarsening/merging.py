@@ -36,6 +36,8 @@ def coarser_attribute(
         categories=tuple(labels[place] for place in order if labels[place] != MISSING_LABEL),
         missing="category" if MISSING_LABEL in labels else "error",
         learned=learned or original.learned,
+        description=original.description,
+        measured_in=original.measured_in,
     )
     return attribute, np.argsort(order)
 

@@ -181,9 +181,9 @@ class Anatomy(Design):
             parameter="attribute",
             advice="Name it in attribute; other sensitive ones are then left out of the release.",
         )
-        if chosen.role is Role.IDENTIFIER:
+        if not chosen.role.is_published:
             raise ParameterError(
-                f"{chosen.name!r} is an identifier, which is never published. Name a sensitive attribute.",
+                f"{chosen.name!r} is {chosen.role.as_noun}, which is never published. Name a sensitive attribute.",
                 parameter="attribute",
             )
         if self.l_value > chosen.size:

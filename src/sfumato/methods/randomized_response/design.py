@@ -180,9 +180,9 @@ class RandomizedResponse(Design):
                 parameter="attributes",
             )
         for name in chosen:
-            if schema[name].role is Role.IDENTIFIER:
+            if not schema[name].role.is_published:
                 raise ParameterError(
-                    f"{name!r} is an identifier: it is never published, so it cannot be perturbed. "
+                    f"{name!r} is {schema[name].role.as_noun}: it is never published, so it cannot be perturbed. "
                     "Leave it out of attributes, or change its role.",
                     parameter="attributes",
                 )

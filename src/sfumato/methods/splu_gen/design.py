@@ -129,9 +129,9 @@ class SPLUGen(Design):
         sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
         given = self.gamma if isinstance(self.gamma, Mapping) else dict.fromkeys(sensitive, self.gamma)
         for name in given:
-            if schema[name].role is Role.IDENTIFIER:
+            if not schema[name].role.is_published:
                 raise ParameterError(
-                    f"{name!r} is an identifier: it is never published, so it needs no decoys. Leave it out of gamma.",
+                    f"{name!r} is {schema[name].role.as_noun}: it is never published, so it needs no decoys. Leave it out of gamma.",
                     parameter="gamma",
                 )
         lacking = [name for name in sensitive if name not in given]

@@ -385,12 +385,12 @@ class Generalization(Design):
             return form.build_from(attribute, table.count_by([attribute.name]).counts)
         if form is not None and not isinstance(form, OrderedForm):
             return form.build(attribute)
-        if attribute.bins is not None or form is not None:
+        if attribute.is_ordered or form is not None:
             return balanced_hierarchy(attribute, FANOUT_OF_NUMBERS)
         return flat_hierarchy(attribute)
 
     def _domain(self, attribute: Attribute, table: PrivateTable | None) -> Domain:
         form = self.hierarchies.get(attribute.name)
-        if isinstance(form, OrderedForm) or (form is None and attribute.bins is not None):
+        if isinstance(form, OrderedForm) or (form is None and attribute.is_ordered):
             return Ordered(attribute.size)
         return Nested(self._hierarchy(attribute, table))

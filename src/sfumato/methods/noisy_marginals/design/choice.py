@@ -13,7 +13,7 @@ from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, scale_at_lea
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.methods.noisy_marginals.law.noisy_counts import COUNT_COLUMN
 from sfumato.values.counts import LARGEST_TABLE
-from sfumato.values.schema import Role, Schema
+from sfumato.values.schema import Schema
 
 MARGINAL_SETS = ("two-way", "two-way-with-sensitive", "naive-bayes")
 """Sets of marginals that have a name."""
@@ -130,10 +130,10 @@ def _check(schema: Schema, marginals: Sequence[tuple[str, ...]]) -> None:
                 parameter="marginals",
             )
         for each in schema.select(names):
-            if each.role is Role.IDENTIFIER or each.name == COUNT_COLUMN:
+            if not each.role.is_published or each.name == COUNT_COLUMN:
                 reason = (
-                    "is an identifier, which is never published"
-                    if each.role is Role.IDENTIFIER
+                    f"is {each.role.as_noun}, which is never published"
+                    if not each.role.is_published
                     else "has the name of the published column of counts"
                 )
                 raise ParameterError(

@@ -1,0 +1,108 @@
+"""Everything in which data and schema do not fit, all at once, without values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.fitting import Misfit
+from sfumato.data.sources import open_source
+from sfumato.errors import nearest
+from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.schema import Schema
+
+
+@dataclass(frozen=True)
+class SchemaCheck:
+    """How data fit a schema: numbers of rows and reasons, without values of the data.
+
+    Parameters
+    ----------
+    misfits
+        Columns that do not fit, each with a reason and a number of rows.
+    absent
+        Attributes of the schema that the data lack, with what may have been meant.
+    undeclared
+        Columns of the data that the schema does not name; they are not published.
+    """
+
+    misfits: tuple[Misfit, ...]
+    absent: tuple[tuple[str, str], ...]
+    undeclared: tuple[str, ...]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the data could be published with the schema."""
+        return not self.misfits and not self.absent
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What is wrong and what to do, a sentence or two each."""
+        return (
+            *(f"the data have no column {name!r}; {hint}" for name, hint in self.absent),
+            *map(str, self.misfits),
+        )
+
+    def summary(self) -> str:
+        """A table of what does not fit, and what is left out."""
+        rows: tuple[tuple[Cell, ...], ...] = (
+            *((name, "no such column", "all") for name, _ in self.absent),
+            *((each.attribute, each.reason, each.number_of_rows) for each in self.misfits),
+        )
+        table = ResultTable(
+            "What does not fit the schema", ("column", "reason", "rows"), rows, is_private=True
+        )
+        parts = [table.to_text()] if rows else ["Every row fits the schema."]
+        if self.undeclared:
+            names = ", ".join(map(repr, self.undeclared))
+            parts.append(f"Not in the schema, so not published: {names}.")
+        return "\n\n".join(parts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``schema check --json`` prints it."""
+        return {
+            "fits": self.fits,
+            "private": True,
+            "misfits": [
+                {"column": each.attribute, "reason": each.reason, "number_of_rows": each.number_of_rows}
+                for each in self.misfits
+            ],
+            "absent": [name for name, _ in self.absent],
+            "undeclared": list(self.undeclared),
+        }
+
+
+def check_schema(
+    data: Any, schema: Schema, *, table: str | None = None, query: str | None = None
+) -> SchemaCheck:
+    r"""Hold data against a schema, and name everything that does not fit.
+
+    Parameters
+    ----------
+    data
+        Anything :func:`~sfumato.data.private_table.read_table` takes.
+    schema
+        What they should fit.
+    table, query
+        What to read of a database.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> print(check_schema(pa.table({"job": ["a", "c", None]}), schema).summary())
+    What does not fit the schema  [private: computed from the data]
+    column  reason   rows
+    job     missing     1
+    job     outside     1
+    """
+    source = open_source(data, table=table, query=query)
+    present = source.columns()
+    absent = tuple((name, nearest(name, present)) for name in schema.names if name not in present)
+    known = tuple(each for each in schema.attributes if each.name in present)
+    return SchemaCheck(
+        DuckDBEngine().misfits(source, known),
+        absent,
+        tuple(name for name in present if name not in schema),
+    )

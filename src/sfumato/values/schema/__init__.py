@@ -1,0 +1,13 @@
+"""Schemas: which attributes a table has, their roles, and their categories.
+
+Categories are public and fixed before any data are read. That is what makes a release's domain free
+of private information: a rare category that nobody has still appears in the schema, and a value that
+the schema does not list is an error, never a new category.
+"""
+
+from sfumato.values.schema.attribute import Attribute
+from sfumato.values.schema.contradictions import MISSING_LABEL
+from sfumato.values.schema.roles import Role
+from sfumato.values.schema.schema import LongForm, Schema
+
+__all__ = ["MISSING_LABEL", "Attribute", "LongForm", "Role", "Schema"]

@@ -1,0 +1,66 @@
+"""The verbs that check and explain schemas."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SCHEMA = """
+[attributes.sex]
+role = "quasi-identifier"
+categories = ["Female"]
+missing = "category"
+[attributes.age]
+role = "quasi-identifier"
+bins = [30, 55, 80]
+[attributes.jb]
+role = "sensitive"
+categories = ["a", "b"]
+"""
+
+
+def test_check_names_everything_at_once_without_values(run, folder):
+    """Values outside, columns absent and columns left out are all said, with numbers of rows."""
+    (folder / "other.toml").write_text(SCHEMA, encoding="utf-8")
+    outcome = run("schema", "check", "people.csv", "other.toml", "--json")
+    assert outcome.exit_code == 1
+    found = json.loads(outcome.stdout)
+    assert {(each["column"], each["reason"]) for each in found["misfits"]} == {
+        ("sex", "outside"),
+        ("age", "outside"),
+    }
+    assert all(each["number_of_rows"] > 0 for each in found["misfits"])
+    assert found["absent"] == ["jb"]
+    assert found["undeclared"] == ["person", "region", "job"]
+    assert "the data have no column 'jb'; did you mean 'job'?" in outcome.stderr
+    assert "Male" not in outcome.stdout + outcome.stderr
+
+
+def test_check_of_what_fits_exits_with_zero(run):
+    """Nothing to say is said in one line."""
+    outcome = run("schema", "check", "people.csv", "schema.toml")
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith("Every row fits the schema.")
+
+
+@pytest.mark.parametrize("key", ["role", "recode", "dates", "code_list", "long", "dates.by"])
+def test_explain_says_what_a_key_means(run, key):
+    """Each key has a sentence; inner keys come along."""
+    outcome = run("schema", "explain", key)
+    assert outcome.exit_code == 0
+    assert outcome.stdout.startswith(key)
+
+
+def test_explain_without_a_key_shows_all_of_them(run):
+    """What a refusal lists as the keys is what is explained."""
+    keys = {each["key"] for each in json.loads(run("schema", "explain", "--json").stdout)["keys"]}
+    assert {"role", "bins", "top_code", "weight"} - keys == {"weight"}
+    assert all(each["meaning"] for each in json.loads(run("schema", "explain", "--json").stdout)["keys"])
+
+
+def test_explain_suggests_the_key_that_was_meant(run):
+    """A misspelt key is refused with the nearest."""
+    outcome = run("schema", "explain", "recod")
+    assert outcome.exit_code == 1
+    assert "did you mean 'recode'?" in outcome.stderr
