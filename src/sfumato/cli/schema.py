@@ -28,6 +28,12 @@ def infer(
             "--out", metavar="FILE", help="Schema file to make; must not exist.", show_default=False
         ),
     ],
+    header: Annotated[
+        bool,
+        typer.Option(
+            "--header", help="The first line does hold the column names, though they look like values."
+        ),
+    ] = False,
     table: TableName = None,
     query: SqlQuery = None,
     as_json: AsJson = False,
@@ -37,7 +43,7 @@ def infer(
     from sfumato.writing import refuse_existing, write_whole
 
     refuse_existing(out, parameter="out")
-    guess = infer_schema(data, table=table, query=query)
+    guess = infer_schema(data, table=table, query=query, has_header=header)
     with write_whole(out, parameter="out") as (temporary,):
         temporary.write_text(guess.to_toml(), encoding="utf-8")
     if as_json:
@@ -45,7 +51,8 @@ def infer(
     else:
         typer.echo(guess.summary())
     warn(f"{out} holds values from the data. Keep it private until a person has checked it.")
-    talk("\n".join(["Check before publishing:", *(f"- {check}" for check in guess.checks)]))
+    title = "Decide before publishing, most harmful first; the file says everything there is to check:"
+    talk("\n".join([title, *(f"{place}. {each}" for place, each in enumerate(guess.decisions, 1))]))
 
 
 def check(

@@ -6,157 +6,56 @@ off private rows becomes public with it, and the manifest says so.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from sfumato.custody.infer.name_hints import suggests_identifier, suggests_sensitive
-from sfumato.custody.infer.profiles import LARGEST_CATEGORY_LIST, ColumnProfile, profile_columns
-from sfumato.custody.infer.round_edges import round_edges
+from sfumato.custody.infer.checks import Check, Harm
+from sfumato.custody.infer.edges import spread_edges, without_empty_bins
+from sfumato.custody.infer.inferred import ColumnFinding, InferredSchema
+from sfumato.custody.infer.kinds import Kind, date_bins, kind_of, prefix_length
+from sfumato.custody.infer.name_hints import HOUSEHOLD_WORDS, IDENTIFIER_WORDS, sensitive_word, suggests
+from sfumato.custody.infer.profiles import ColumnProfile, count_in_bins, profile_columns
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.sources import open_source
-from sfumato.errors import DataError
-from sfumato.values.result_tables import ResultTable
+from sfumato.data.sources.base import Source
+from sfumato.errors import DataError, SourceError
 from sfumato.values.schema import Attribute, Role, Schema
 
-MOST_LISTED_NUMBERS = 20
-"""A column of numbers with more different values than this gets bins."""
-
-FEWEST_ROWS_TO_CALL_UNIQUE = 20
-"""In shorter tables, values that hardly repeat say nothing."""
-
-Kind = Literal["categories", "bins", "never read", "left out"]
-
-_HEADER = """\
-# A first guess, made by looking at the data: correct it before publishing.
-# THIS FILE HOLDS VALUES FROM THE DATA. Whatever stays in it becomes public with the release.
-# Once a list or the edges are replaced by publicly known ones, remove its line learned = true.
-"""
+SECRET_UNKNOWN = Check(
+    Harm.SECRET_UNKNOWN,
+    "No column's name says that it is the secret to protect, and nothing else tells: it is not known which one is. "
+    'Give that column role = "sensitive"; until then methods that protect a secret refuse.',
+)
 
 
-@dataclass(frozen=True)
-class ColumnFinding:
-    """What was guessed about one column, in words without values of the data.
-
-    Parameters
-    ----------
-    name
-        Of the column.
-    role
-        The guessed role, or None for a column left out of the schema.
-    kind
-        How the column is described.
-    size
-        Number of categories, 0 where there are none.
-    checks
-        Sentences: why it was guessed, and what a person must check.
-
-    Examples
-    --------
-    >>> ColumnFinding("job", Role.SENSITIVE, "categories", 5, ("Is it?",)).to_dict()["role"]
-    'sensitive'
-    """
-
-    name: str
-    role: Role | None
-    kind: Kind
-    size: int
-    checks: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "name": self.name,
-            "role": None if self.role is None else str(self.role),
-            "kind": self.kind,
-            "categories": self.size,
-            "check": list(self.checks),
-        }
-
-
-@dataclass(frozen=True)
-class InferredSchema:
-    """A guessed schema and what must be checked in it. Its ``repr`` shows names only.
-
-    Parameters
-    ----------
-    schema
-        The guess; it holds values from the data.
-    findings
-        One for each column of the data, those left out included.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> guess = infer_schema(pa.table({"job": ["a", "b"], "town": ["x", "x"]}))
-    >>> guess
-    InferredSchema(job)
-    >>> print(guess)
-    Guessed schema
-    column  role       described by  categories
-    job     sensitive  categories             2
-    town               left out               0
-    """
-
-    schema: Schema
-    findings: tuple[ColumnFinding, ...]
-
-    def __repr__(self) -> str:
-        return f"InferredSchema({', '.join(self.schema.names)})"
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def summary(self) -> str:
-        """A table of the guesses, without values of the data."""
-        rows = tuple((each.name, each.role or "", each.kind, each.size) for each in self.findings)
-        return ResultTable("Guessed schema", ("column", "role", "described by", "categories"), rows).to_text()
-
-    @property
-    def checks(self) -> tuple[str, ...]:
-        """What a person must check, columns with the same question together; without values of the data."""
-        names_by_check: dict[str, list[str]] = {}
-        for each in self.findings:
-            for check in each.checks:
-                names_by_check.setdefault(check, []).append(repr(each.name))
-        return tuple(f"{', '.join(names)}: {check}" for check, names in names_by_check.items())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, without values of the data."""
-        return {"columns": [each.to_dict() for each in self.findings]}
-
-    def to_toml(self) -> str:
-        """The schema file, with what to check as comments."""
-        comments = {
-            each.name: [line for check in each.checks for line in textwrap.wrap(check, 100)]
-            for each in self.findings
-        }
-        left_out = "".join(
-            f"# {line}\n"
-            for each in self.findings
-            if each.role is None
-            for line in textwrap.wrap(f"Left out: {each.name!r}. {' '.join(each.checks)}", 100)
-        )
-        return f"{_HEADER}{left_out}\n{self.schema.to_toml(comments)}"
-
-
-def infer_schema(data: Any, *, table: str | None = None, query: str | None = None) -> InferredSchema:
+def infer_schema(
+    data: Any,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+    has_header: bool = False,
+) -> InferredSchema:
     """Guess roles and categories of a table's columns.
 
-    Columns in which hardly a value repeats are taken for identifiers. A column is taken for sensitive
-    when its name says so; when no name does, the last column is. Numbers with many values get bins at
-    round edges that do not show where the data begin and end.
+    What a column is is told by how its values are written and how they repeat; names, in English, German and
+    French, settle what that leaves open. A column is taken for sensitive when its name says so, and for no other reason.
+    Numbers with many values get bins at round edges that give every bin its share of the rows.
 
     Parameters
     ----------
     data
         Anything :func:`~sfumato.data.private_table.read_table` takes.
-    table, query
-        What to read of a database.
+    table, query, encoding
+        As for :func:`~sfumato.data.private_table.read_table`.
+    has_header
+        The first line holds the names of the columns, although they look like values.
 
     Raises
     ------
+    SourceError
+        When the names of the columns look like values: the file seems to have no header line.
     DataError
         When there are no rows, or no column is left that could be published.
 
@@ -167,101 +66,215 @@ def infer_schema(data: Any, *, table: str | None = None, query: str | None = Non
     >>> [(each.name, str(each.role), each.kind) for each in guess.findings]
     [('age', 'identifier', 'never read'), ('hiv', 'sensitive', 'categories')]
     """
-    source = open_source(data, table=table, query=query)
-    profiles = profile_columns(source, DuckDBEngine())
-    sensitive, is_named = _sensitive_columns(profiles)
-    described = [_describe(each, is_sensitive=each.name in sensitive, is_named=is_named) for each in profiles]
+    source = open_source(data, table=table, query=query, encoding=encoding)
+    if not has_header:
+        refuse_values_as_names(source)
+    engine = DuckDBEngine()
+    profiles = profile_columns(source, engine)
+    kinds = {each.name: kind_of(each) for each in profiles}
+    edges = _edges(source, engine, [each for each in profiles if kinds[each.name] is Kind.BINS])
+    has_unique = any(each.is_unique and kinds[each.name] is Kind.IDENTIFIER for each in profiles)
+    described = _one_of_each(
+        [_describe(each, kinds[each.name], edges.get(each.name), has_unique=has_unique) for each in profiles]
+    )
     attributes = tuple(attribute for attribute, _ in described if attribute is not None)
-    if all(each.role is Role.IDENTIFIER for each in attributes):
+    if not any(each.role.is_published for each in attributes):
         raise DataError(
             f"{source.description} has no column that could be published: each is nearly unique in every row, "
             "or the same in all rows. Write the schema by hand if some should be grouped into bins or categories."
         )
-    return InferredSchema(Schema(attributes=attributes), tuple(finding for _, finding in described))
+    known = any(each.role is Role.SENSITIVE for each in attributes)
+    general = () if known else (SECRET_UNKNOWN,)
+    return InferredSchema(Schema(attributes=attributes), tuple(finding for _, finding in described), general)
 
 
-def _sensitive_columns(profiles: Sequence[ColumnProfile]) -> tuple[set[str], bool]:
-    """Names of the columns guessed sensitive, and whether their names say so."""
-    usable = [each for each in profiles if not _is_identifier(each) and not _is_constant(each)]
-    named = {each.name for each in usable if suggests_sensitive(each.name)}
-    return (named, True) if named else ({each.name for each in usable[-1:]}, False)
+_LOOKS_LIKE_A_VALUE = re.compile(r"\s*([+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*|)\s*")
 
 
-def _is_constant(profile: ColumnProfile) -> bool:
-    return profile.number_of_values + (profile.number_missing > 0) < 2
+def refuse_values_as_names(source: Source) -> None:
+    """Refuse a source whose columns have names that look like numbers, dates or nothing at all."""
+    names = source.columns()
+    values = [name for name in names if _LOOKS_LIKE_A_VALUE.fullmatch(name)]
+    if values:
+        raise SourceError(
+            f"{source.description} seems to have no header line: {len(values)} of the {len(names)} names of columns are "
+            "numbers or dates, as values are. Put a line with the names first; if the first line does hold the names, "
+            "say so with --header."
+        )
 
 
-def _is_identifier(profile: ColumnProfile) -> bool:
-    if suggests_identifier(profile.name):
-        return True
-    if profile.is_number and suggests_sensitive(profile.name):
-        # Incomes hardly repeat either, and are not names of people: they get bins.
-        return False
-    nearly_unique = (
-        profile.number_of_rows >= FEWEST_ROWS_TO_CALL_UNIQUE
-        and 2 * profile.number_of_values > profile.number_of_rows
-    )
-    return nearly_unique or (not profile.is_number and profile.number_of_values > LARGEST_CATEGORY_LIST)
+def _edges(
+    source: Source, engine: DuckDBEngine, profiles: Sequence[ColumnProfile]
+) -> dict[str, tuple[float, ...]]:
+    """Edges for columns of many numbers; those chosen by quantiles are held against the rows once more."""
+    edges = {
+        each.name: spread_edges([value for value, _ in each.sample], [rows for _, rows in each.sample])
+        for each in profiles
+    }
+    sampled = {each.name: (each.shape, edges[each.name]) for each in profiles if each.values is None}
+    counts = count_in_bins(source, engine, sampled)
+    return {**edges, **{name: without_empty_bins(edges[name], rows) for name, rows in counts.items()}}
+
+
+_Described = tuple[Attribute | None, ColumnFinding]
+
+
+def _one_of_each(described: list[_Described]) -> list[_Described]:
+    """A table has one unit and one household; further columns that look like one are identifiers."""
+    taken: set[Role] = set()
+    kept: list[_Described] = []
+    for attribute, finding in described:
+        if attribute is not None and attribute.role in taken:
+            check = Check(
+                Harm.TOGETHER,
+                f"Looks like a {attribute.role} too, and a table has one: taken for an identifier. Which one is it?",
+            )
+            other = Attribute(name=attribute.name, role=Role.IDENTIFIER)
+            kept.append(
+                (other, ColumnFinding(attribute.name, Role.IDENTIFIER, Kind.IDENTIFIER.value, 0, (check,)))
+            )
+            continue
+        if attribute is not None and attribute.role in (Role.UNIT, Role.HOUSEHOLD):
+            taken.add(attribute.role)
+        kept.append((attribute, finding))
+    return kept
 
 
 def _describe(
-    profile: ColumnProfile, *, is_sensitive: bool, is_named: bool
-) -> tuple[Attribute | None, ColumnFinding]:
+    profile: ColumnProfile, kind: Kind, edges: tuple[float, ...] | None, *, has_unique: bool
+) -> _Described:
     name = profile.name
-    if _is_constant(profile):
-        check = "Every row has the same value, or none, so it carries no information."
-        return None, ColumnFinding(name, None, "left out", 0, (check,))
-    if _is_identifier(profile):
-        finding = ColumnFinding(name, Role.IDENTIFIER, "never read", 0, (_why_identifier(name),))
-        return Attribute(name=name, role=Role.IDENTIFIER), finding
-    role = Role.SENSITIVE if is_sensitive else Role.QUASI_IDENTIFIER
-    domain, domain_check = _domain(profile)
+    if kind is Kind.CONSTANT:
+        check = Check(Harm.LEFT_OUT, "Every row has the same value, or none, so it carries no information.")
+        return None, ColumnFinding(name, None, kind.value, 0, (check,))
+    if kind in (Kind.IDENTIFIER, Kind.TOGETHER, Kind.WEIGHT):
+        role, check = _withheld(profile, kind, has_unique=has_unique)
+        keys = profile.shape.notation.keys if kind is Kind.WEIGHT and profile.shape.notation else {}
+        attribute = Attribute.model_validate({"name": name, "role": role, **keys})
+        return attribute, ColumnFinding(name, role, kind.value, 0, (check,))
+    word = sensitive_word(name)
+    role = Role.QUASI_IDENTIFIER if word is None else Role.SENSITIVE
+    domain, checks = _domain(profile, kind, edges)
     attribute = Attribute.model_validate(
         {
             "name": name,
             "role": role,
-            "missing": "category" if profile.number_missing else "error",
-            "missing_values": profile.missing_texts,
-            "learned": True,
             **domain,
+            "missing": "category" if profile.number_missing else "error",
+            "missing_values": profile.shape.missing_texts,
+            "learned": True,
         }
     )
-    checks = [_why_role(is_sensitive=is_sensitive, is_named=is_named), domain_check]
-    if profile.missing_texts:
-        checks.append("Some texts were taken for missing values: check missing_values.")
-    kind: Kind = "bins" if "bins" in domain else "categories"
-    return attribute, ColumnFinding(name, role, kind, attribute.size, tuple(checks))
+    if profile.shape.missing_texts:
+        checks += (
+            Check(
+                Harm.NO_ANSWER, "Some texts or numbers were taken for missing values: check missing_values."
+            ),
+        )
+    return attribute, ColumnFinding(name, role, kind.value, attribute.size, (_why_role(word), *checks))
 
 
-def _domain(profile: ColumnProfile) -> tuple[dict[str, Any], str]:
-    """The guessed categories or bins, and what to check about them."""
-    if profile.is_number and profile.number_of_values > MOST_LISTED_NUMBERS:
-        assert profile.low is not None
-        assert profile.high is not None
-        return {"bins": round_edges(profile.low, profile.high)}, (
-            "The bins are round steps that cover the numbers in the data: choose edges that mean something, "
-            "and outer ones that cover every possible value."
+def _withheld(profile: ColumnProfile, kind: Kind, *, has_unique: bool) -> tuple[Role, Check]:
+    """The role of a column that is not published, and what to check."""
+    if kind is Kind.WEIGHT:
+        return Role.WEIGHT, Check(
+            Harm.WEIGHT,
+            "Taken for a survey weight, because its numbers have more decimals than anybody measures, or by its name: it is "
+            "checked and not published. If it is a measurement, give it bins and another role.",
+        )
+    if kind is Kind.TOGETHER:
+        # Where another column tells every row apart, rows are people and this one is what they share.
+        role = Role.HOUSEHOLD if has_unique or suggests(profile.name, HOUSEHOLD_WORDS) else Role.UNIT
+        other = Role.UNIT if role is Role.HOUSEHOLD else Role.HOUSEHOLD
+        return role, Check(
+            Harm.TOGETHER,
+            f"Taken for a {role}, because a few rows each share a value and stand together: it is not published. Is it a {role}, "
+            f"or a {other}? Promises are about people only if the unit is declared; neither may be forgotten.",
+        )
+    because = "its name says so" if suggests(profile.name, IDENTIFIER_WORDS) else "its values hardly repeat"
+    return Role.IDENTIFIER, Check(
+        Harm.NOT_PUBLISHED,
+        f"Taken for an identifier because {because}: it is never read and never published. "
+        "If it is to be published, give it another role and bins or categories.",
+    )
+
+
+def _domain(
+    profile: ColumnProfile, kind: Kind, edges: tuple[float, ...] | None
+) -> tuple[dict[str, Any], tuple[Check, ...]]:
+    """The guessed categories, bins or dates, and what to check about them."""
+    shape = profile.shape
+    if kind is Kind.BINS:
+        assert shape.notation is not None
+        marks: Mapping[str, str] = shape.notation.keys
+        checks = [
+            Check(
+                Harm.EDGES,
+                "The bins are round and give every bin its share of the rows: choose edges that mean something, and outer "
+                "ones that cover every possible value, or top_code and bottom_code.",
+            )
+        ]
+        if len(shape.notations) > 1:
+            checks.append(
+                Check(
+                    Harm.MISREAD,
+                    "Its numbers can be read in two ways, with a mark for decimals or for thousands. Check decimal and thousands.",
+                )
+            )
+        return {"bins": edges, **marks}, tuple(checks)
+    if kind is Kind.DATES:
+        return {"dates": date_bins(profile.dates)}, _checks_of_dates(profile)
+    if kind is Kind.PREFIX:
+        length = prefix_length(profile)
+        assert length is not None
+        assert profile.prefixes is not None
+        sizes = ", ".join(f"{each}: {len(found)}" for each, found in profile.prefixes.items())
+        return {"prefix": length, "categories": profile.prefixes[length]}, (
+            Check(
+                Harm.CODES,
+                f"Taken for codes with too many values to publish, so {length} first characters stand for each (length and "
+                f"number of categories: {sizes}). Choose the length, and list all beginnings there are: better from the "
+                "published classification, with code_list.",
+            ),
         )
     assert profile.values is not None
-    return {"categories": profile.values}, (
-        "The categories are those that occur in the data: add every one that could occur, merge rare ones."
+    texts = tuple(text for text, _ in profile.values)
+    # Categories are unique, though texts such as 1 and 1.0 may be the same number.
+    is_ordered = profile.is_number and len(profile.sample) == len(texts) > 2
+    return {"categories": texts, **({"ordered": True} if is_ordered else {})}, (
+        Check(
+            Harm.LEARNED,
+            "The categories are those that occur in the data (learned = true): that a value exists becomes public with the "
+            "release. Add every one that could occur, merge rare ones, or name the code_list that others published.",
+        ),
     )
 
 
-def _why_role(*, is_sensitive: bool, is_named: bool) -> str:
-    if not is_sensitive:
-        return "Taken for a quasi-identifier: could others know it of a person? If not, it may be sensitive or other."
-    if is_named:
-        return "Taken for sensitive by its name: is it what must be protected?"
+def _checks_of_dates(profile: ColumnProfile) -> tuple[Check, ...]:
+    periods = Check(
+        Harm.EDGES,
+        "The periods cover the dates in the data: choose a first and a last that are publicly known, and a period no "
+        "shorter than needed.",
+    )
+    formats = {each[0] for each in profile.dates}
+    if len(formats) < 2:
+        return (periods,)
     return (
-        "No column's name says that it is sensitive, so the last one was taken: that is only a guess. "
-        "Which column must be protected?"
+        periods,
+        Check(
+            Harm.MISREAD,
+            "Its dates can be read with the day first or with the month first; the day was taken. Check format.",
+        ),
     )
 
 
-def _why_identifier(name: str) -> str:
-    because = "its name says so" if suggests_identifier(name) else "its values hardly repeat"
-    return (
-        f"Taken for an identifier because {because}: it is never read and never published. "
-        "If it is to be published, give it another role and bins or categories."
+def _why_role(word: str | None) -> Check:
+    if word is None:
+        return Check(
+            Harm.ROLE,
+            "Taken for a quasi-identifier: could others know it of a person? If not, it may be sensitive or other.",
+        )
+    return Check(
+        Harm.SECRET,
+        f"Taken for sensitive because its name says {word!r}: is it what must be protected? If not, change its role.",
     )

@@ -1,0 +1,55 @@
+"""What a person must check in a guessed schema, and how much harm an unchecked mistake would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+DECISIONS = 5
+"""How many are put before a person at once; the schema file holds all of them."""
+
+MOST_NAMES = 8
+"""Columns that are named for one decision; the others are in the file."""
+
+
+class Harm(IntEnum):
+    """What an unchecked mistake would do, worst first."""
+
+    SECRET_UNKNOWN = 100
+    SECRET = 90
+    MISREAD = 85
+    TOGETHER = 80
+    WEIGHT = 75
+    CODES = 70
+    LEARNED = 65
+    NOT_PUBLISHED = 60
+    NO_ANSWER = 55
+    LEFT_OUT = 50
+    ROLE = 45
+    EDGES = 40
+
+
+@dataclass(frozen=True)
+class Check:
+    """A sentence: why something was guessed, and what a person must check; without values of the data."""
+
+    harm: Harm
+    sentence: str
+
+
+def grouped(checks: Iterable[tuple[str | None, Check]]) -> list[tuple[Check, list[str]]]:
+    """The same question once, with the columns it is about; most harmful first."""
+    names: dict[Check, list[str]] = {}
+    for name, check in checks:
+        names.setdefault(check, []).extend([] if name is None else [name])
+    return sorted(names.items(), key=lambda each: -each[0].harm)
+
+
+def decision_text(check: Check, names: list[str]) -> str:
+    """One decision in words: which columns, and what to check."""
+    if not names:
+        return check.sentence
+    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return f"{shown}{more}: {check.sentence}"

@@ -1,0 +1,258 @@
+"""A first schema guessed from data: what each kind of column becomes, and what is said about it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from samples import people
+from sfumato.custody.infer import infer_schema
+from sfumato.custody.infer.name_hints import IDENTIFIER_WORDS, sensitive_word, suggests
+from sfumato.custody.infer.profiles import profile_columns
+from sfumato.custody.infer.round_edges import round_edges
+from sfumato.custody.inspect import inspect_table
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.private_table import read_table
+from sfumato.data.sources.arrow import ArrowData
+from sfumato.errors import DataError
+from sfumato.values.schema import Schema
+
+
+@pytest.mark.parametrize(
+    ("name", "is_sensitive"),
+    [
+        ("occupation", True),
+        ("net_income", True),
+        ("HIV status", True),
+        ("patientDiagnosis", True),
+        ("RELIGION", True),
+        ("incomer", False),
+        ("archive", False),
+        ("payment_type", False),
+        ("sex", False),
+    ],
+)
+def test_names_hint_by_whole_words(name, is_sensitive):
+    """Part of a word is no hint."""
+    assert (sensitive_word(name) is not None) is is_sensitive
+
+
+def test_some_names_point_at_a_person():
+    """However often their values repeat."""
+    assert suggests("e-mail or email", IDENTIFIER_WORDS)
+    assert not suggests("emailed", IDENTIFIER_WORDS)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "edges"),
+    [
+        (17, 90, range(10, 101, 10)),
+        (0, 20, range(0, 23, 2)),
+        (0, 99_999, range(0, 100_001, 10_000)),
+        (-3, 41, range(-5, 46, 5)),
+        (1.5, 2.25, [1.5, 1.6, 1.7, 1.8, 1.9, 2.0, 2.1, 2.2, 2.3]),
+    ],
+)
+def test_edges_are_round(low, high, edges):
+    """Multiples of 1, 2 or 5 times a power of ten, the last one above the largest value."""
+    assert round_edges(low, high) == tuple(float(edge) for edge in edges)
+
+
+@given(st.floats(-1e15, 1e15), st.floats(1e-9, 1e12))
+def test_edges_cover_any_range_with_about_nine_bins(low, span):
+    """Neighbouring steps differ by at most 2.5, so 9 / sqrt(2.5) to 9 * sqrt(2.5) bins, and two at the ends."""
+    high = low + span
+    assume(low < high)
+    edges = round_edges(low, high)
+    assert edges[0] <= low
+    assert high < edges[-1]
+    assert len({f"{edge:.15g}" for edge in edges}) == len(edges)
+    assert list(edges) == sorted(edges)
+    if high - low > 1e-12 * max(abs(low), abs(high)):
+        assert 5 <= len(edges) - 1 <= 17
+
+
+def test_an_empty_range_has_no_edges():
+    """Bins need a length."""
+    with pytest.raises(ValueError, match="length"):
+        round_edges(1, 1)
+
+
+def infer(**columns):
+    """A guess from columns."""
+    return infer_schema(pa.table(columns))
+
+
+def test_nearly_unique_columns_are_identifiers():
+    """More than half of at least twenty rows differ; in short tables that says nothing."""
+    many = [str(number) for number in range(40)]
+    assert infer(code=many, job=["a", "b"] * 20).schema["code"].role == "identifier"
+    assert infer(code=many[:10], job=["a", "b"] * 5).schema["code"].role == "quasi-identifier"
+
+
+def test_exactly_half_different_is_no_identifier():
+    """The rule is more than half."""
+    values = [str(number) for number in range(20)]
+    assert infer(code=values * 2, job=["a", "b"] * 20).schema["code"].role == "quasi-identifier"
+
+
+def test_more_than_a_thousand_texts_are_an_identifier():
+    """Nobody checks a list of a thousand categories; numbers get bins instead."""
+    texts = [f"t{number % 1001}" for number in range(4004)]
+    numbers = [number % 1001 for number in range(4004)]
+    guess = infer(texts=texts, numbers=numbers, job=["a", "b"] * 2002)
+    assert guess.schema["texts"].role == "identifier"
+    assert guess.schema["numbers"].bins is not None
+    assert (
+        len(infer(texts=[f"t{n % 1000}" for n in range(4000)], job=["a", "b"] * 2000).schema["texts"].labels)
+        == 1000
+    )
+
+
+def test_a_name_that_points_at_a_person_is_an_identifier():
+    """Even when values repeat."""
+    assert infer(phone=["1", "2"] * 20, job=["a", "b"] * 20).schema["phone"].role == "identifier"
+
+
+def test_sensitive_is_guessed_by_name():
+    """Where a name says it, no other column is guessed."""
+    guess = infer(salary=["low", "high"] * 20, town=["A", "B"] * 20)
+    assert guess.schema["salary"].role == "sensitive"
+    assert guess.schema["town"].role == "quasi-identifier"
+
+
+def test_without_a_hint_no_column_is_taken_for_the_secret():
+    """A guess without a reason would be believed; that it is not known comes first."""
+    guess = infer(town=["A", "B"] * 20, colour=["red", "blue"] * 20, key=[str(n) for n in range(40)])
+    assert not guess.schema.with_role("sensitive")
+    assert "it is not known which one is" in guess.decisions[0]
+    assert "No column's name says that it is the secret" in guess.to_toml()
+
+
+def test_numbers_with_many_values_get_bins_that_hide_the_extremes():
+    """Neither the smallest nor the largest value is an edge here."""
+    ages = [17 + number % 74 for number in range(400)]
+    age = infer(age=ages, job=["a", "b"] * 200).schema["age"]
+    assert age.bins == tuple(float(edge) for edge in range(10, 101, 10))
+    assert age.learned
+
+
+def test_numbers_with_few_values_are_listed_by_size():
+    """Twenty values are few, twenty-one are many."""
+    few = infer(children=[str(number % 20) for number in range(400)], job=["a", "b"] * 200).schema["children"]
+    assert few.categories == tuple(str(number) for number in range(20))
+    many = infer(children=[str(number % 21) for number in range(420)], job=["a", "b"] * 210).schema[
+        "children"
+    ]
+    assert many.bins is not None
+
+
+def test_incomes_that_hardly_repeat_get_bins():
+    """A number that is sensitive by its name is no identifier."""
+    income = infer(income=[1000.5 * number for number in range(40)], sex=["F", "M"] * 20).schema["income"]
+    assert income.role == "sensitive"
+    assert income.bins is not None
+
+
+def test_texts_that_stand_for_no_value_are_missing_values():
+    """As they are written, spaces included; empty cells need no mention."""
+    guess = infer(town=["A", "B", "?", " NA", "", None] * 10, job=["a", "b"] * 30)
+    town = guess.schema["town"]
+    assert town.categories == ("A", "B")
+    assert town.missing == "category"
+    assert town.missing_values == (" NA", "?")
+    assert "missing_values" in " ".join(each.sentence for each in guess.findings[0].checks)
+
+
+def test_a_column_of_numbers_may_have_missing_values():
+    """A question mark does not make ages texts."""
+    ages = [str(17 + number % 74) if number % 5 else "?" for number in range(400)]
+    age = infer(age=ages, job=["a", "b"] * 200).schema["age"]
+    assert age.bins is not None
+    assert age.missing_values == ("?",)
+
+
+def test_constant_columns_are_left_out_and_said():
+    """One value, or none at all; one value and gaps are two categories."""
+    guess = infer(
+        same=["A"] * 40, empty=pa.nulls(40, pa.string()), gaps=["A", None] * 20, job=["a", "b"] * 20
+    )
+    assert guess.schema.names == ("gaps", "job")
+    assert guess.schema["gaps"].size == 2
+    assert "# Left out: 'same'" in guess.to_toml()
+    assert [finding.role for finding in guess.findings[:2]] == [None, None]
+
+
+def test_everything_learned_is_marked():
+    """Identifiers have nothing to learn."""
+    guess = infer_schema(people(400))
+    assert guess.schema.learned == ("sex", "age", "region", "job")
+
+
+def test_the_guess_reads_back_and_fits_its_own_data():
+    """The file is a schema of the table it came from."""
+    table = people(400)
+    text = infer_schema(table).to_toml()
+    assert "THIS FILE HOLDS VALUES FROM THE DATA" in text
+    schema = Schema.from_toml(text)
+    assert inspect_table(read_table(table, schema)).number_of_rows == 400
+
+
+def test_awkward_names_and_values_survive_the_file():
+    """Line breaks and quotes, in names too, do not break the comments or the values."""
+    table = pa.table({'a\n"b"': ["x\ny", "'", '"'] * 10, "job": ["a", "b"] * 15, "one\nonly": ["c"] * 30})
+    schema = Schema.from_toml(infer_schema(table).to_toml())
+    assert schema['a\n"b"'].categories == ('"', "'", "x\ny")
+
+
+def test_the_words_about_a_guess_hold_no_value():
+    """Only the file does."""
+    guess = infer_schema(people(400))
+    words = f"{guess!r} {guess} {guess.to_dict()} {guess.checks}"
+    assert not [value for value in ("Female", "Sales", "North", "person-1") if value in words]
+
+
+def test_typed_columns_are_guessed_as_their_texts():
+    """Dates, booleans and decimals of a typed table compare as the engine compares them."""
+    table = pa.table(
+        {
+            "day": pa.array([0, 1] * 20, pa.date32()),
+            "flag": [True, False] * 20,
+            "rate": [0.5, 1.0] * 20,
+            "job": ["a", "b"] * 20,
+        }
+    )
+    guess = infer_schema(table)
+    assert guess.schema["flag"].categories == ("false", "true")
+    assert guess.schema["day"].categories == ("1970-01-01", "1970-01-02")
+    assert inspect_table(read_table(table, guess.schema)).number_of_rows == 40
+
+
+def test_columns_with_many_values_are_never_listed():
+    """Ten thousand different texts are counted approximately, and no list of them is made."""
+    table = pa.table({"text": [f"t{number}" for number in range(10_000)]})
+    (profile,) = profile_columns(ArrowData(table), DuckDBEngine())
+    assert profile.values is None
+    assert profile.number_of_values == pytest.approx(10_000, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"key": pa.array([], pa.string())}, "no rows"),
+        ({"same": ["a"] * 40}, "no column that could be published"),
+        ({"key": [str(number) for number in range(40)]}, "no column that could be published"),
+    ],
+)
+def test_tables_without_anything_to_publish_are_refused(columns, message):
+    """A schema needs at least one attribute that may leave."""
+    with pytest.raises(DataError, match=message):
+        infer_schema(pa.table(columns))
+
+
+def test_a_profile_shows_its_name_alone():
+    """Profiles hold values, their repr does not."""
+    profiles = profile_columns(ArrowData(pa.table({"town": ["A", "B"]})), DuckDBEngine())
+    assert repr(profiles) == "(ColumnProfile(town),)"
