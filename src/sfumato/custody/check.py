@@ -9,7 +9,8 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.fitting import Misfit
 from sfumato.data.sources import open_source
 from sfumato.errors import nearest
-from sfumato.values.result_tables import Cell, ResultTable
+from sfumato.values.number_text import Cell
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
 

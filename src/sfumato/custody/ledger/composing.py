@@ -106,6 +106,9 @@ def _local(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guara
     ]
     if not local:
         return ()
+    # Stated for the largest units that any of them is about; what was said of fewer rows counts as often as it must.
+    most = max(each.rows_per_unit for each in local)
+    local = [each.for_units(-(-most // each.rows_per_unit)) for each in local]
     unprotected = {name for each in local for name in each.unprotected}
     unbounded = {name for each in local for name in each.unbounded} - unprotected
     covered = {name for each in local for name in each.epsilon_by_attribute} - unprotected - unbounded
@@ -117,5 +120,6 @@ def _local(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guara
             },
             unprotected=tuple(sorted(unprotected)),
             unbounded=tuple(sorted(unbounded)),
+            rows_per_unit=most,
         ),
     )
