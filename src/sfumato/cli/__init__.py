@@ -1,7 +1,7 @@
 """The command line: each verb parses, calls one function, and shows its result.
 
 Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
-2 misused, 70 a fault of ours.
+2 misused, 130 stopped by Ctrl-C, 70 a fault of ours.
 """
 
 from __future__ import annotations
@@ -10,9 +10,24 @@ import signal
 import sys
 from typing import NoReturn
 
+STOPPED = "Interrupted."
+"""What is said when Ctrl-C ends a verb."""
+
+INTERRUPTED = 130
+"""The exit code then, as shells count processes that end by a signal: 128 plus its number."""
+
 
 def main() -> None:
     """Run the command line; the entry point of the ``sfumato`` command."""
+    try:
+        _run()
+    except KeyboardInterrupt:
+        # Before or after the verb itself: while modules are loaded, or results are flushed.
+        sys.stderr.write(f"{STOPPED}\n")
+        raise SystemExit(INTERRUPTED) from None
+
+
+def _run() -> None:
     from sfumato.cli.application import app
 
     if hasattr(sys.stdout, "reconfigure"):

@@ -9,7 +9,8 @@ import typer
 
 from sfumato.cli.completion import complete_datasets
 from sfumato.cli.options import AsJson
-from sfumato.cli.showing import progress_bar, show_json, talk
+from sfumato.cli.progress import progress_bar
+from sfumato.cli.showing import show_json, talk
 from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:

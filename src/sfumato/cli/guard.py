@@ -11,6 +11,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from sfumato.cli import INTERRUPTED, STOPPED
+from sfumato.cli.progress import shown_on_terminal
 from sfumato.cli.showing import talk
 from sfumato.errors import SfumatoError
 
@@ -20,7 +22,6 @@ REFUSED = 1
 FAULT = 70
 """Our own mistake (EX_SOFTWARE of sysexits)."""
 
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 """As shells count processes that end by a signal: 128 plus its number."""
 
@@ -35,7 +36,8 @@ class GuardedGroup(TyperGroup):
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own context class
         """Run a verb."""
         try:
-            result = super().invoke(ctx)
+            with shown_on_terminal():
+                result = super().invoke(ctx)
             # Here and not at exit, where a reader that has gone away could no longer be handled.
             sys.stdout.flush()
         except (typer.Exit, typer.Abort, typer.TyperException):
@@ -47,7 +49,7 @@ class GuardedGroup(TyperGroup):
         except OSError as error:
             _refuse(_about_files(error))
         except KeyboardInterrupt:
-            talk("Interrupted.")
+            talk(STOPPED)
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:  # noqa: BLE001 - the top: whatever is not foreseen is a fault of ours
             _admit(error, with_traceback=bool(ctx.params.get("debug")) or _debugging())

@@ -21,7 +21,8 @@ from sfumato.cli.options import (
     engine_named,
     ledger_named,
 )
-from sfumato.cli.showing import progress_bar, show_json, talk, warn
+from sfumato.cli.progress import progress_bar
+from sfumato.cli.showing import show_json, talk, warn
 from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:

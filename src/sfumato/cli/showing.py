@@ -1,12 +1,9 @@
-"""Results on stdout, talk on stderr, progress on a terminal only."""
+"""Results on stdout, talk on stderr."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any, Protocol
 
 import typer
@@ -55,38 +52,3 @@ def talk(sentence: str) -> None:
 def warn(sentence: str) -> None:
     """Say something on stderr that must not be overlooked."""
     typer.secho(f"WARNING: {sentence}", err=True, bold=True, fg="red")
-
-
-@contextmanager
-def progress_bar(title: str, total: Callable[[], int | None]) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr while something runs; give the function it yields the rows done since last time.
-
-    Parameters
-    ----------
-    title
-        What runs.
-    total
-        Rows in all, or None where only counting them would tell; asked for at the first step.
-    """
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f} rows"),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=None)
-
-        def advance(rows: int) -> None:
-            if progress.tasks[0].completed == 0:
-                progress.update(task, total=total())
-            progress.advance(task, rows)
-
-        yield advance

@@ -49,8 +49,10 @@ class KeptConnection:
                 weakref.finalize(self, self._opened.close)
             assert self._opened.connection is not None
             cursor = self._opened.connection.cursor()
-        # DuckDB's own bar would print into the data result on stdout; cursors do not inherit the setting.
-        cursor.execute("set enable_progress_bar = false")
+        # How far a query is can be asked for; DuckDB's own bar would print into the data result on stdout.
+        # Cursors do not inherit the settings.
+        cursor.execute("set enable_progress_bar = true")
+        cursor.execute("set enable_progress_bar_print = false")
         return cursor
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,15 +26,13 @@ from sfumato.data.fitting import (
     misfits_error,
     units_with_too_many_rows,
 )
+from sfumato.data.patience import PatientCursor
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Attribute
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 ROWS_PER_BATCH = 131_072
 
@@ -273,15 +271,17 @@ class DuckDBEngine:
         raise misfits_error(found)
 
     @contextmanager
-    def open(self, source: Source) -> Iterator[tuple[DuckDBPyConnection, str]]:
+    def open(self, source: Source) -> Iterator[tuple[PatientCursor, str]]:
         """A cursor with the source in it; every failure of reading becomes one sentence without values."""
         import duckdb
 
         try:
             with self._connection.cursor() as cursor, source.relation(cursor) as relation:
-                yield cursor, relation
+                yield PatientCursor(cursor, f"Reading {source.description}"), relation
         except SfumatoError:
             raise
+        except duckdb.InterruptException:
+            raise KeyboardInterrupt from None
         except (duckdb.Error, OSError) as error:
             raise _unreadable(source, error) from None
 

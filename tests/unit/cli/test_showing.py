@@ -9,7 +9,8 @@ import sys
 import pytest
 
 from sfumato.cli.describing import section_of, type_in_words
-from sfumato.cli.showing import progress_bar, show_json
+from sfumato.cli.progress import progress_bar, shown_on_terminal
+from sfumato.cli.showing import show_json
 
 
 class Terminal(io.StringIO):
@@ -38,7 +39,8 @@ def test_progress_is_shown_on_a_terminal_s_stderr(monkeypatch, capsys):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with progress_bar("Working", lambda: 10) as advance:
+    monkeypatch.setattr("sfumato.cli.progress.SECONDS_BEFORE_SHOWING", 0)
+    with shown_on_terminal(), progress_bar("Working", lambda: 10) as advance:
         advance(5)
         advance(5)
     assert "Working" in terminal.getvalue()

@@ -1,0 +1,142 @@
+"""Ctrl-C and progress where the engine is busy: every verb that reads rows can be stopped, and shows how far it is."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.sources.arrow import ArrowData
+from sfumato.watching import steps, watched_by
+
+ENDLESS = ("--query", "select data.* from data, range(10000000000)")
+"""More rows than anybody could wait for."""
+
+READING_VERBS = [
+    ("schema", "infer", "people.csv", "--out", "guess.toml"),
+    ("schema", "check", "people.csv", "schema.toml"),
+    ("inspect", "people.csv", "--schema", "schema.toml"),
+    (
+        "plan",
+        "people.csv",
+        "--schema",
+        "schema.toml",
+        "--method",
+        "randomized-response",
+        "--set",
+        "retention=0.5",
+    ),
+    ("report", "release", "--against", "people.csv", "--out", "report.html"),
+    (
+        *("publish", "people.csv", "--schema", "schema.toml", "--out", "other"),
+        *("--method", "noisy-marginals", "--set", "epsilon=1"),
+    ),
+]
+
+
+def start(arguments, folder, stderr):
+    """A verb in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "from sfumato.cli import main; main()", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    )
+
+
+@pytest.mark.parametrize("verb", READING_VERBS, ids=lambda verb: " ".join(verb[:2]))
+@pytest.mark.usefixtures("release")
+def test_control_c_stops_every_verb_that_reads(folder, verb):
+    """The engine is in the middle of a query; the verb ends at once, with one sentence, and writes nothing."""
+    before = sorted(folder.iterdir())
+    process = start([*verb, *ENDLESS], folder, subprocess.PIPE)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=4)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert stderr.decode().splitlines()[-1] == "Interrupted."
+    assert b"fault" not in stderr
+    assert stdout == b""
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_terminal_is_shown_phase_and_time_left(folder):
+    """On a terminal's stderr the phase, its share and the time left are shown; stdout stays clean."""
+    ours, theirs = pty.openpty()
+    process = start(["inspect", "people.csv", "--schema", "schema.toml", *ENDLESS], folder, theirs)
+    os.close(theirs)
+    shown = b""
+    deadline = time.monotonic() + 60
+    while b"left:" not in shown and time.monotonic() < deadline:
+        shown += os.read(ours, 4096)
+    process.send_signal(signal.SIGINT)
+    stdout, _ = process.communicate(timeout=30)
+    os.close(ours)
+    assert b"Reading" in shown
+    assert b"%" in shown
+    assert stdout == b""
+
+
+class Recorder:
+    """Keeps what it is shown."""
+
+    def __init__(self):
+        self.shown = []
+        self.finished = 0
+
+    def show(self, phase, done, total):
+        """Keep it."""
+        self.shown.append((phase, done, total))
+
+    def finish(self):
+        """Count it."""
+        self.finished += 1
+
+
+def test_steps_are_told_and_finished():
+    """Each item is told of before it is worked on, and the end is said."""
+    recorder = Recorder()
+    with watched_by(recorder):
+        assert list(steps("Counting", "ab")) == ["a", "b"]
+    assert recorder.shown == [("Counting", 0, 2), ("Counting", 1, 2)]
+    assert recorder.finished == 1
+
+
+def test_a_long_query_tells_how_far_it_is():
+    """Shares grow from 0 to 100; nothing of the data is in what is told."""
+    recorder = Recorder()
+    with (
+        watched_by(recorder),
+        DuckDBEngine().open(ArrowData(pa.table({"x": ["secret"]}))) as (cursor, relation),
+    ):
+        cursor.execute(
+            f"select sum(a.range * b.range) from range(20000000) a, range(20) b, {relation}"
+        ).fetchone()
+    shares = [done for _, done, total in recorder.shown if total is not None]
+    assert shares == sorted(shares)
+    assert "secret" not in str(recorder.shown)
+    assert recorder.finished >= 1
+
+
+def test_queries_in_other_threads_just_run():
+    """Signals reach the main thread only, so there is nothing to wait for elsewhere."""
+    found = []
+
+    def work():
+        with DuckDBEngine().open(ArrowData(pa.table({"x": [1, 2]}))) as (cursor, relation):
+            found.extend(cursor.execute(f"select sum(x) from {relation}").fetchall())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found == [(3,)]
