@@ -32,6 +32,9 @@ from sfumato.values.schema import Schema
 LEARNED = "categories were read off the private rows"
 """What a manifest says of an attribute whose domain was not public beforehand."""
 
+PERTURBED = "Perturbed: the published value is not the true one of the row. Do not count it as it stands; README.md shows how."
+AS_IT_IS = "As it is."
+
 
 def publish(
     table: PrivateTable,
@@ -176,9 +179,21 @@ def describe_release(
         ),
         weaknesses=design.weaknesses,
         citations=design.citations,
+        column_notes=column_notes(publication),
         chosen_from_private_data={**learned, **publication.chosen_from_private_data},
         reproducible=is_reproducible,
         privacy="not private: made with a seed, anyone who guesses it can undo the noise"
         if is_reproducible
         else "noise from the operating system's entropy; no seed exists",
     )
+
+
+def column_notes(publication: Publication) -> dict[str, str]:
+    """By column of the published tables, how its values relate to the true ones, where that is one sentence."""
+    changed = publication.law.changed_attributes
+    names = [name for each in publication.tables for name in each.schema.names]
+    return {
+        name: PERTURBED if name in changed else AS_IT_IS
+        for name in names
+        if name in changed or name in publication.published_as_they_are
+    }

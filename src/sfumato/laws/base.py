@@ -70,6 +70,15 @@ class Law(Frozen):
         del published
         return {}
 
+    @property
+    def changed_attributes(self) -> tuple[str, ...]:
+        """Attributes whose published values are not the true ones of the row, so that plain counts of them are wrong."""
+        return ()
+
+    def matrices(self) -> Mapping[str, Floats]:
+        """By attribute, ``matrix[true, published]`` where each row's value was drawn from it and from nothing else."""
+        return {}
+
     @abstractmethod
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> Formula:
         """The law applied to a release, with what it must read there to answer a question.

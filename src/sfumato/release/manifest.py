@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -59,6 +60,7 @@ class Manifest(Frozen):
     chosen_from_private_data: dict[str, str] = Field(default_factory=dict)
     reproducible: bool = False
     privacy: str = ""
+    column_notes: dict[str, str] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -68,11 +70,12 @@ class Manifest(Frozen):
 
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""
-        block = self.model_dump(mode="json")
+        # Left out where there are none, as a format that knows no notes would.
+        block = self.model_dump(mode="json", exclude=None if self.column_notes else {"column_notes"})
         descriptor: dict[str, Any] = {
             "name": "sfumato-release",
             "title": f"Release by {self.method.get('method')}",
-            "resources": [_resource(entry) for entry in self.tables],
+            "resources": [_resource(entry, self.column_notes) for entry in self.tables],
             "sfumato": block,
         }
         block["checksum"] = _checksum(descriptor)
@@ -120,13 +123,13 @@ class Manifest(Frozen):
             ) from None
 
 
-def _resource(entry: TableEntry) -> dict[str, Any]:
+def _resource(entry: TableEntry, notes: Mapping[str, str]) -> dict[str, Any]:
     """A Frictionless resource. No ``bytes`` key: the validator rejects Parquet tables that have one."""
     fields: list[dict[str, Any]] = [
         {
             "name": each.name,
             "type": "string",
-            **({"description": each.meaning} if each.meaning else {}),
+            **_described(each.meaning, notes.get(each.name, "")),
             "constraints": {"required": True, "enum": list(each.labels)},
         }
         for each in entry.schema_of_attributes.attributes
@@ -144,6 +147,12 @@ def _resource(entry: TableEntry) -> dict[str, Any]:
         # An empty list: no text in the file stands for a missing cell, missing is a category.
         "schema": {"fields": fields, "missingValues": []},
     }
+
+
+def _described(*sentences: str) -> dict[str, str]:
+    """What a column means and how it was changed, where either is stated."""
+    said = " ".join(each for each in sentences if each)
+    return {"description": said} if said else {}
 
 
 def _checksum(descriptor: dict[str, Any]) -> str:

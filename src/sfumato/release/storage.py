@@ -19,10 +19,12 @@ from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.data.sources.parquet import ParquetFile
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
+from sfumato.laws import LAWS
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
 from sfumato.release.publication import PublishedTable
 from sfumato.release.random_order import in_random_order
+from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.signature import SIGNATURE_NAME, Signer
 from sfumato.values.batches import CodedBatch
 
@@ -74,6 +76,7 @@ def write_release(
         manifest = describe(entries)
         content = (json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False) + "\n").encode()
         (staging / MANIFEST_NAME).write_bytes(content)
+        (staging / README_NAME).write_text(readme_text(manifest, LAWS.read(manifest.law)), encoding="utf-8")
         if signer is not None:
             (staging / SIGNATURE_NAME).write_text(signer.sign(content).to_text(), encoding="ascii")
     return manifest

@@ -15,6 +15,7 @@ from sfumato.release import Release
 from sfumato.values.answers import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.schema import Attribute
+from sfumato.watching import steps
 
 CONFIDENCE_LEVEL = 0.95
 """Of every interval in a report."""
@@ -87,7 +88,8 @@ class OpenMargin:
 
 def read_margins(release: Release) -> tuple[Margin | OpenMargin, ...]:
     """Every published attribute's margin, or the reason why there is none."""
-    return tuple(_read_margin(release, attribute) for attribute in release.schema.attributes)
+    attributes = steps("Estimating margins", release.schema.attributes)
+    return tuple(_read_margin(release, attribute) for attribute in attributes)
 
 
 def _read_margin(release: Release, attribute: Attribute) -> Margin | OpenMargin:
@@ -155,4 +157,5 @@ def compare_with_truth(margins: Sequence[Margin | OpenMargin], table: PrivateTab
                 "Give the table, and the schema, that the release was made from.",
                 attribute=name,
             )
-    return tuple(TrueMargin(margin, table.count_by([margin.attribute.name]).counts) for margin in known)
+    compared = steps("Counting true margins", known)
+    return tuple(TrueMargin(margin, table.count_by([margin.attribute.name]).counts) for margin in compared)

@@ -93,7 +93,7 @@ def test_a_release_reads_back_as_it_was_written(release):
 
 def test_a_release_opens_in_pandas_and_polars(release):
     """Plain readers see text columns with the schema's labels."""
-    (path,) = [each for each in release.folder.iterdir() if each.suffix != ".json"]
+    (path,) = [each for each in release.folder.iterdir() if each.suffix in (".parquet", ".csv")]
     read_pandas = pd.read_parquet if path.suffix == ".parquet" else pd.read_csv
     read_polars = pl.read_parquet if path.suffix == ".parquet" else pl.read_csv
     frame = read_pandas(path)
@@ -232,7 +232,7 @@ def test_an_unknown_format_is_refused(tmp_path):
 
 def test_a_data_file_that_was_changed_is_refused(copied):
     """One byte is enough."""
-    (path,) = [each for each in copied.iterdir() if each.suffix != ".json"]
+    (path,) = [each for each in copied.iterdir() if each.suffix in (".parquet", ".csv")]
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
@@ -242,7 +242,7 @@ def test_a_data_file_that_was_changed_is_refused(copied):
 
 def test_a_data_file_that_is_gone_is_refused(copied):
     """The message names it."""
-    (path,) = [each for each in copied.iterdir() if each.suffix != ".json"]
+    (path,) = [each for each in copied.iterdir() if each.suffix in (".parquet", ".csv")]
     path.unlink()
     with pytest.raises(ReleaseDamagedError, match=path.name):
         load_release(copied)

@@ -66,6 +66,11 @@ class ResampledRows(Law):
         return np.asarray(np.sqrt(counts * (1 - counts / counts.sum())))
 
     @property
+    def changed_attributes(self) -> tuple[str, ...]:
+        """What rows do not have as they truly are."""
+        return self.attributes
+
+    @property
     def sentence(self) -> str:
         """The link in words."""
         names = " and ".join(self.attributes)

@@ -63,6 +63,15 @@ class PerturbedRows(Law):
     law: Literal["perturbed-rows"] = "perturbed-rows"
     distortions: dict[str, Distortion]
 
+    @property
+    def changed_attributes(self) -> tuple[str, ...]:
+        """The attributes with a matrix."""
+        return tuple(self.distortions)
+
+    def matrices(self) -> dict[str, Floats]:
+        """The matrix of every perturbed attribute."""
+        return {name: each.dense() for name, each in self.distortions.items()}
+
     def question_schema(self, published: Schema) -> Schema:
         """The published attributes, which the matrices must fit: one for another would give wrong numbers."""
         sizes = {each.name: each.size for each in published.attributes}

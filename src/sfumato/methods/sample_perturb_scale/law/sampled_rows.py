@@ -163,6 +163,11 @@ class SampledRows(Law):
         return self._sampling.variances(sums, TwoValued(1.0, 0.0), self.distortion.inverse_on_axis)
 
     @property
+    def changed_attributes(self) -> tuple[str, ...]:
+        """What rows do not have as they truly are."""
+        return (self.sensitive,)
+
+    @property
     def sentence(self) -> str:
         """The link in words."""
         number = f"{self.rows_per_group:.6g} row{'' if self.rows_per_group == 1 else 's'}"

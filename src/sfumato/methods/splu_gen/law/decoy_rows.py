@@ -237,6 +237,11 @@ class DecoyRows(Law):
         return "grey: neither small enough to be protected nor large enough to be dependable"
 
     @property
+    def changed_attributes(self) -> tuple[str, ...]:
+        """What rows do not have as they truly are."""
+        return tuple(self.gamma_by_attribute)
+
+    @property
     def sentence(self) -> str:
         """The link in words."""
         names = " and ".join(self.gamma_by_attribute)

@@ -1,0 +1,140 @@
+"""``README.md`` of a release: what is in the folder, for people who have never heard of sfumato."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sfumato.laws import Law
+from sfumato.release.correction import pandas_correction, r_correction
+from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
+from sfumato.values.schema import MISSING_LABEL, Attribute
+
+README_NAME = "README.md"
+
+MOST_LABELS = 12
+"""Categories that are shown of a column; all of them are in the descriptor."""
+
+
+_WITH_SFUMATO = (
+    "## With sfumato\n\n"
+    "`pip install sfumato`; `sfumato query` and `sfumato counts` on this folder then estimate counts with honest error bars. "
+    f"`{MANIFEST_NAME}` is a Frictionless data package with the law, the promise and a checksum of every file; this page "
+    "repeats what stands there."
+)
+
+_ABOUT_CORRECTIONS = (
+    "## Counts corrected with pandas or R\n\n"
+    "Each block estimates how many rows truly have each category, and the standard error that the perturbation leaves. "
+    "Estimates may be below 0 where few rows have a category; that is noise, not a mistake. Tables of several "
+    "perturbed columns need the product of their matrices: sfumato does that."
+)
+
+
+def readme_text(manifest: Manifest, law: Law) -> str:
+    """What each column means, how it may be used, what is promised, and how to correct what was perturbed."""
+    method = manifest.method["method"]
+    seeded = "**This release is not private: it was made with a seed, for a test or a demonstration.**"
+    opening = (
+        "These data were changed on purpose before publication, so that no one person can be picked out. "
+        f"How they were changed is public: {law.sentence}"
+    )
+    parts = [
+        f"# Release by {method}",
+        seeded if manifest.reproducible else "",
+        opening,
+        _warning(law),
+        _files(manifest.tables),
+        *(_columns(entry, manifest.column_notes) for entry in manifest.tables),
+        _listed(
+            "What is promised", (str(each["description"]["plain_words"]) for each in manifest.guarantees)
+        ),
+        _listed("What is not protected", manifest.not_protected),
+        _listed("What is assumed", manifest.assumptions),
+        _listed("What was chosen by looking at the private data", _chosen(manifest)),
+        *_corrections(manifest.tables[0], law),
+        _WITH_SFUMATO,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _warning(law: Law) -> str:
+    if not law.changed_attributes:
+        return ""
+    names = ", ".join(f"`{_cell(name)}`" for name in law.changed_attributes)
+    instead = (
+        "Correct them as shown below, or ask sfumato."
+        if law.matrices()
+        else "Ask sfumato, which knows the law."
+    )
+    return (
+        f"**Do not count these columns as they stand: {names}.** Their published values are not the true ones of the row, and "
+        f"plain counts, shares and averages of them are wrong. {instead}"
+    )
+
+
+def _files(tables: Sequence[TableEntry]) -> str:
+    rows = [f"| `{each.path}` | {each.number_of_rows:,} |" for each in tables]
+    return "\n".join(["| file | rows |", "|---|---|", *rows])
+
+
+def _columns(entry: TableEntry, notes: Mapping[str, str]) -> str:
+    attributes = entry.schema_of_attributes.attributes
+    lines = [
+        f"## Columns of `{entry.path}`",
+        "",
+        "| column | meaning | values | published |",
+        "|---|---|---|---|",
+        *(
+            f"| `{_cell(each.name)}` | {_cell(each.meaning)} | {_values(each)} | {_cell(notes.get(each.name, 'see the law above'))} |"
+            for each in attributes
+        ),
+        *(f"| `{_cell(name)}` | whole number |  |  |" for name in entry.integers),
+    ]
+    said = [
+        *(
+            ["`[a,b)` is from a up to, but not including, b."]
+            if any(each.bins for each in attributes)
+            else []
+        ),
+        *(
+            [f"`{MISSING_LABEL}` stands for no value."]
+            if any(each.missing == "category" for each in attributes)
+            else []
+        ),
+    ]
+    return "\n".join([*lines, *(["", " ".join(said)] if said else [])])
+
+
+def _values(attribute: Attribute) -> str:
+    shown = ", ".join(f"`{_cell(label)}`" for label in attribute.labels[:MOST_LABELS])
+    more = attribute.size - MOST_LABELS
+    order = "; from low to high" if attribute.is_ordered else ""
+    source = f"; list published by {_cell(attribute.published_by)}" if attribute.published_by else ""
+    return f"{shown}{f' and {more} more' if more > 0 else ''}{order}{source}"
+
+
+def _cell(text: str) -> str:
+    """Text that neither ends a cell of a table nor becomes markup."""
+    return " ".join(text.replace("|", "\\|").replace("`", "'").replace("<", "&lt;").split())
+
+
+def _chosen(manifest: Manifest) -> list[str]:
+    return [f"{name}: {how}" for name, how in manifest.chosen_from_private_data.items()]
+
+
+def _listed(title: str, sentences: Iterable[str]) -> str:
+    lines = [f"- {_cell(each)}" for each in sentences]
+    return "\n".join([f"## {title}", "", *lines]) if lines else ""
+
+
+def _corrections(entry: TableEntry, law: Law) -> list[str]:
+    """Code for each attribute that was perturbed by a matrix of its own."""
+    schema = entry.schema_of_attributes
+    parts = []
+    for name, matrix in law.matrices().items():
+        code = (("python", pandas_correction), ("r", r_correction))
+        blocks = [f"```{language}\n{write(entry, schema[name], matrix)}\n```" for language, write in code]
+        parts.append("\n\n".join([f"### `{_cell(name)}`", *blocks]))
+    if not parts:
+        return []
+    return [_ABOUT_CORRECTIONS, *parts]
