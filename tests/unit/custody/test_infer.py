@@ -256,3 +256,20 @@ def test_a_profile_shows_its_name_alone():
     """Profiles hold values, their repr does not."""
     profiles = profile_columns(ArrowData(pa.table({"town": ["A", "B"]})), DuckDBEngine())
     assert repr(profiles) == "(ColumnProfile(town),)"
+
+
+def test_secrets_by_name_are_one_decision_with_each_reason():
+    """Several named columns are one question; each says which word it was."""
+    guess = infer(salary=["low", "high"] * 20, Krankheit=["A", "B"] * 20)
+    assert guess.decisions[0].startswith(
+        "'salary' (the name says 'salary'), 'Krankheit' (the name says 'krankheit'): Taken for sensitive"
+    )
+
+
+def test_heavy_values_get_bins_of_their_own():
+    """Where most rows have the same number, that number stands alone and the others are still cut."""
+    amounts = [0] * 300 + [50 + number for number in range(100)]
+    column = infer(amount=amounts, job=["a", "b"] * 200).schema["amount"]
+    assert column.bins[0] == 0
+    assert 0 < column.bins[1] <= 50
+    assert len(column.bins) > 4

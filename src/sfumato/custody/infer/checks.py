@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 DECISIONS = 5
@@ -32,17 +32,32 @@ class Harm(IntEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """A sentence: why something was guessed, and what a person must check; without values of the data."""
+    """Why something was guessed, and what a person must check; without values of the data.
+
+    Parameters
+    ----------
+    harm
+        Of an unchecked mistake.
+    sentence
+        The same for every column with the same question.
+    because
+        What holds of one column alone.
+    """
 
     harm: Harm
     sentence: str
+    because: str = field(default="", compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.sentence} ({self.because}.)" if self.because else self.sentence
 
 
 def grouped(checks: Iterable[tuple[str | None, Check]]) -> list[tuple[Check, list[str]]]:
     """The same question once, with the columns it is about; most harmful first."""
     names: dict[Check, list[str]] = {}
     for name, check in checks:
-        names.setdefault(check, []).extend([] if name is None else [name])
+        told = f"{name!r} ({check.because})" if check.because else repr(name)
+        names.setdefault(check, []).extend([] if name is None else [told])
     return sorted(names.items(), key=lambda each: -each[0].harm)
 
 
@@ -50,6 +65,6 @@ def decision_text(check: Check, names: list[str]) -> str:
     """One decision in words: which columns, and what to check."""
     if not names:
         return check.sentence
-    shown = ", ".join(map(repr, names[:MOST_NAMES]))
+    shown = ", ".join(names[:MOST_NAMES])
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return f"{shown}{more}: {check.sentence}"

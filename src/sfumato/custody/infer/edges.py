@@ -93,11 +93,14 @@ def _merged(edges: Sequence[float], numbers: Floats, rows: Floats) -> tuple[floa
 
 def _near_quantiles(numbers: Floats, rows: Floats, digits: int) -> list[float]:
     """Increasing edges: rounded quantiles, rounded ends, and both sides of every value that many rows have."""
-    reached = np.cumsum(rows) / rows.sum()
+    is_heavy = rows / rows.sum() > MOST_OF_THE_ROWS / 2
+    # Quantiles of the others: a value that stands alone would else take most of them.
+    others = np.where(is_heavy & ~is_heavy.all(), 0.0, rows)
+    reached = np.cumsum(others) / others.sum()
     places = np.searchsorted(reached, np.arange(1, WANTED_BINS) / WANTED_BINS)
     low, high = float(numbers[0]), float(numbers[-1])
     wanted = {_rounded(float(numbers[place]), digits) for place in places}
-    for place in np.flatnonzero(rows / rows.sum() > MOST_OF_THE_ROWS / 2):
+    for place in np.flatnonzero(is_heavy):
         alone = float(numbers[place])
         wanted.add(alone)
         if place + 1 < numbers.size:

@@ -276,5 +276,6 @@ def _why_role(word: str | None) -> Check:
         )
     return Check(
         Harm.SECRET,
-        f"Taken for sensitive because its name says {word!r}: is it what must be protected? If not, change its role.",
+        "Taken for sensitive because of its name: is it what must be protected? If not, change its role.",
+        because=f"the name says {word!r}",
     )

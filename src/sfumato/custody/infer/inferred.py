@@ -55,7 +55,7 @@ class ColumnFinding:
             "role": None if self.role is None else str(self.role),
             "kind": self.kind,
             "categories": self.size,
-            "check": [each.sentence for each in self.checks],
+            "check": [str(each) for each in self.checks],
         }
 
 
@@ -120,7 +120,7 @@ class InferredSchema:
     def to_toml(self) -> str:
         """The schema file, with what to check as comments."""
         comments = {
-            each.name: [line for check in each.checks for line in textwrap.wrap(check.sentence, 100)]
+            each.name: [line for check in each.checks for line in textwrap.wrap(str(check), 100)]
             for each in self.findings
         }
         notes = [check.sentence for check in self.general]

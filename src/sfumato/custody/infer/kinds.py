@@ -29,6 +29,9 @@ MOST_LISTED_CODES = 50
 MOST_PREFIXES = 60
 """Beginnings of codes that make a list a person can check."""
 
+LARGEST_HOUSEHOLD = 30
+"""Rows of a value before it is no household and no person, in tables where that is a visible share."""
+
 FEWEST_ROWS_TO_CALL_UNIQUE = 20
 """In shorter tables, values that hardly repeat say nothing."""
 
@@ -95,6 +98,9 @@ def rows_belong_together(profile: ColumnProfile) -> bool:
     if profile.is_number and not profile.shape.is_whole:
         return False
     rows_each = rows / different
+    if profile.largest_group > max(LARGEST_HOUSEHOLD, rows / 100):
+        # A column that happens to be sorted has equal values together too, but some have many rows.
+        return False
     if suggests(profile.name, HOUSEHOLD_WORDS) and 1.05 < rows_each < 50 and different > MOST_LISTED_NUMBERS:
         return True
     stand_together = profile.number_of_runs is not None and profile.number_of_runs <= 1.05 * different

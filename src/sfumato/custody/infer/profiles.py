@@ -94,6 +94,12 @@ class ColumnProfile:
         return self.shape.notation is not None
 
     @property
+    def largest_group(self) -> float:
+        """Rows of the commonest value; where values are not listed, as far as quantiles show it."""
+        of_values = [rows for _, rows in self.values or ()]
+        return max([*of_values, *(rows for _, rows in self.sample)], default=0)
+
+    @property
     def dates(self) -> tuple[tuple[str | None, datetime, datetime], ...]:
         """Formats that every value reads as a date in, each with the first and the last date."""
         return self.shape.dates

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime, timedelta
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PlainSerializer, model_validator
 
 from sfumato.errors import SchemaError
 from sfumato.frozen import Frozen
@@ -17,6 +17,16 @@ Period = Literal["year", "quarter", "month", "week", "day"]
 
 MOST_PERIODS = 5_000
 """More categories than this are a slip of the pen."""
+
+
+def _day_or_time(moment: datetime) -> str:
+    """A day where the moment is its midnight, else day and time."""
+    is_day = moment.time() == datetime.min.time()
+    return moment.date().isoformat() if is_day else moment.isoformat(sep=" ")
+
+
+Moment = Annotated[datetime, PlainSerializer(_day_or_time, when_used="json")]
+"""A day or a time; midnight is written as the day."""
 
 
 class DateBins(Frozen):
@@ -37,7 +47,7 @@ class DateBins(Frozen):
     )
     first: date | None = Field(default=None, description="a day of the first period")
     last: date | None = Field(default=None, description="a day of the last period")
-    edges: tuple[datetime, ...] | None = Field(
+    edges: tuple[Moment, ...] | None = Field(
         default=None,
         description="instead of periods: increasing days or times; bins are [first, second), ...",
     )
@@ -102,9 +112,7 @@ class DateBins(Frozen):
         """The category of each bin."""
         if self.edges is None:
             return tuple(_name(self._period, start.date()) for start in self.starts[:-1])
-        is_day = all(each.time() == datetime.min.time() for each in self.edges)
-        texts = [each.date().isoformat() if is_day else each.isoformat(sep=" ") for each in self.edges]
-        return tuple(f"[{low},{high})" for low, high in itertools.pairwise(texts))
+        return tuple(f"[{low},{high})" for low, high in itertools.pairwise(map(_day_or_time, self.edges)))
 
     @property
     def size(self) -> int:
