@@ -54,6 +54,7 @@ class Judgement:
     holds: bool
     sentence: str
 
+
 LARGEST_EXPONENT = 700.0
 """Beyond it a float cannot hold the factor exp(epsilon); as a promise it is worth nothing long before."""
 
