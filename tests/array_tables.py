@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.portions import PortionCounts, rows_per_portion
+from sfumato.release.making import make_rows
 from sfumato.release.publication import Publication
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
@@ -65,10 +68,23 @@ class ArrayTable:
         counts = np.bincount(place, weights=weights, minlength=known.size).astype(np.int64)
         return OccupiedCounts(attributes, tuple(self.codes[name][first] for name in names), counts)
 
+    def count_portions(self, names: Sequence[str]) -> PortionCounts:
+        """Counts of what occurs in each portion."""
+        rows = rows_per_portion()
+        parts = [
+            ArrayTable(self.schema, {name: self.codes[name][start : start + rows] for name in names})
+            for start in range(0, self.number_of_rows, rows)
+        ]
+        counted = [each.count_occupied(names) for each in parts]
+        codes = tuple(np.concatenate([each.codes_of(name) for each in counted]) for name in names)
+        counts = np.concatenate([each.counts for each in counted])
+        portions = np.repeat(np.arange(len(counted)), [each.counts.size for each in counted])
+        return PortionCounts(OccupiedCounts(self.schema.select(names), codes, counts), portions)
 
-def published(publication: Publication) -> ArrayTable:
-    """The first table of a publication as a release would hold it, in the order it is made."""
-    table = publication.tables[0]
-    batches = list(table.batches())
+
+def published(publication: Publication, private: Any, noise: NoiseSource, *, place: int = 0) -> ArrayTable:
+    """A table of a publication as a release would hold it, in the order it is made."""
+    table = publication.tables[place]
+    batches = list(make_rows(table.rows, private.scan, noise))
     codes = {name: np.concatenate([each.codes[name] for each in batches]) for name in batches[0].codes}
     return ArrayTable(table.schema, codes)

@@ -37,7 +37,7 @@ from sfumato.guarantees.small_sum_privacy import (
     homogeneous_error_probability,
     smallest_error_probability,
 )
-from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 from sfumato.methods.splu_gen.law.pairwise import iterate
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 

@@ -33,6 +33,7 @@ from sfumato.methods.base import Design
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedSchema, MergedValues
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
 from sfumato.methods.sample_perturb_scale.plan.violations import find_violations
+from sfumato.release.making import make_rows
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import OccupiedCounts
 
@@ -161,8 +162,8 @@ def run_errors(
     """Mean error over the runs, and its standard error."""
     errors = []
     for run in range(RUNS):
-        publication = design.publish(table, NoiseSource.seeded(run))
-        batches = publication.tables[0].batches()
+        noise = NoiseSource.seeded(run)
+        batches = make_rows(design.publish(table, noise).tables[0].rows, table.scan, noise)
         if isinstance(design, RandomizedResponse):
             batches = (type(each)(merged.recode(each.codes), each.number_of_rows) for each in batches)
         errors.append(mean_relative_error(count_cells(batches, merged), queries, truth, retention))

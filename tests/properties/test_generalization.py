@@ -7,6 +7,7 @@ import pyarrow as pa
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from array_tables import published
 from sfumato import read_table
 from sfumato.chance.randomness import NoiseSource
 from sfumato.guarantees.k_anonymity import KAnonymity
@@ -54,14 +55,12 @@ class Publication:
     """What a law may ask, answered from the rows a design would publish, without writing them."""
 
     def __init__(self, design, table):
-        made = design.publish(table, NoiseSource.seeded(1))
+        noise = NoiseSource.seeded(1)
+        made = design.publish(table, noise)
         self.law, self.guarantees = made.law, design.guarantees(table.schema)
         self.schema = made.tables[0].schema
-        batches = list(made.tables[0].batches())
-        self.codes = {
-            name: np.concatenate([batch.codes[name] for batch in batches]) for name in self.schema.names
-        }
-        self.number_of_rows = sum(batch.number_of_rows for batch in batches)
+        rows = published(made, table, noise)
+        self.codes, self.number_of_rows = rows.codes, rows.number_of_rows
 
     def count_occupied(self, names):
         """Published combinations with their counts."""

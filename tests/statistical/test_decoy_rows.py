@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from published_rows import PublishedRows, category_attribute, related_table
 from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 from sfumato.methods.splu_gen.law.pairwise import pairwise_count

@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable, published
+from sfumato.chance.chosen_positions import ChosenPositions, PositionReader
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.personal_groups import PersonalGroups
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
 from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
-    ChosenPositions,
-    PositionReader,
     fixed_size_quotas,
 )
 from sfumato.values.schema import Attribute, Role, Schema
@@ -53,8 +52,9 @@ def replicate(design, seed, replicates, question=UNION):
     values = np.empty(replicates)
     covered = np.zeros(2, dtype=int)
     for number in range(replicates):
-        publication = design.publish(table(), noise.named(f"replicate {number}"))
-        release = published(publication)
+        fresh = noise.named(f"replicate {number}")
+        publication = design.publish(table(), fresh)
+        release = published(publication, table(), fresh)
         # The twin takes every copy for a row of its own.
         blind = PerturbedRows(distortions={"job": publication.law.distortion})
         for place, law in enumerate((publication.law, blind)):

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels import draw_from_groups
+from sfumato.methods.splu_gen.kernels.decoys import draw_in_groups
 
 pytestmark = pytest.mark.statistical
 
@@ -22,6 +22,14 @@ def releases_of_one_value(seed):
     groups = partition_rows(codes, 6, GAMMA, noise.named("groups").stream(0))
     copies = np.repeat(np.arange(RELEASES), len(codes))
     return np.tile(codes, RELEASES), np.tile(groups, RELEASES) + copies * 4, copies, noise
+
+
+def draw_from_groups(codes, groups, noise):
+    """What each row shows."""
+    members = np.argsort(groups, kind="stable").reshape(-1, GAMMA)
+    drawn = np.empty_like(codes)
+    drawn[members] = draw_in_groups(codes[members], noise.stream(0))
+    return drawn
 
 
 def test_a_value_s_published_count_is_binomial(alarm_budget):
@@ -40,7 +48,7 @@ def test_a_value_s_published_count_is_binomial(alarm_budget):
         observed = np.bincount(shown, minlength=len(expected))
         return alarm_budget.chi_square_p_value(observed, expected)
 
-    alarm_budget.assert_passes(p_value(draw_from_groups(codes, groups, GAMMA, noise.stream(0))), check)
+    alarm_budget.assert_passes(p_value(draw_from_groups(codes, groups, noise)), check)
 
     members = np.argsort(groups, kind="stable").reshape(-1, GAMMA)
     # Places 1 to 4 after one's own, around the group: a decoy always, never the true value.
@@ -58,7 +66,7 @@ def test_a_row_keeps_its_own_value_once_in_gamma(alarm_budget):
     """
     check = alarm_budget.draw("own value is shown once in gamma")
     codes, groups, _, noise = releases_of_one_value(check.seed)
-    drawn = draw_from_groups(codes, groups, GAMMA, noise.stream(0))
+    drawn = draw_from_groups(codes, groups, noise)
     kept = int(np.count_nonzero(drawn == codes))
     alarm_budget.assert_passes(alarm_budget.binomial_p_value(kept, codes.size, 1 / GAMMA), check)
 

@@ -17,7 +17,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
 from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probability
-from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release import Release

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Floats, Integers
 
 _Complex = npt.NDArray[np.complex128]
 
@@ -46,7 +46,6 @@ class ConditionalPoisson:
 
     Notes
     -----
-    Weights are found by ``w <- w * odds(wanted) / odds(current)``, which raises entropy in every round.
     Categories of inclusion 0 have weight 0; what is said *given* such a category is the limit.
 
     References
@@ -83,25 +82,14 @@ class ConditionalPoisson:
     @cached_property
     def weights(self) -> Floats:
         """Weights, ``(n,)``, scaled so that independent draws would hold ``size`` on average."""
-        wanted = self.inclusion
-        occurs = wanted > 0
-        odds = wanted[occurs] / (1 - wanted[occurs])
-        weights = odds.copy()
-        for _ in range(MAXIMUM_ROUNDS):
-            current = _first_moments(_circle(weights, self.size))
-            ratio = odds * (1 - current) / current
-            if np.max(np.abs(ratio - 1)) < TOLERANCE:
-                break
-            weights = _scaled(weights * ratio, self.size)
-        else:
+        weights, is_found = fit_weights(self.inclusion, np.array([self.size]))
+        if not is_found:
             raise ParameterError(
                 "the weights of the groups' law were not found: some category is in nearly every group. "
                 "Use smaller groups.",
                 parameter="inclusion",
             )
-        result = np.zeros_like(wanted)
-        result[occurs] = weights
-        return result
+        return weights
 
     @cached_property
     def _points(self) -> _Circle:
@@ -174,6 +162,66 @@ class ConditionalPoisson:
         return np.asarray(result)
 
 
+def fit_weights(inclusion: Floats, sizes: Integers, *, rounds: int = MAXIMUM_ROUNDS) -> tuple[Floats, bool]:
+    """Weights of the design in which each category is in its share of groups, and whether they were found.
+
+    One set of weights serves groups of different sizes: given its size, every group follows the law of that
+    size.
+
+    Parameters
+    ----------
+    inclusion
+        ``(n,)``: share of the groups that hold the category, from 0 to below 1.
+    sizes
+        Size of every group; only how often each occurs matters.
+    rounds
+        When to stop searching.
+
+    Returns
+    -------
+    tuple
+        ``(n,)`` weights, scaled so that independent draws would hold the mean size, and whether their
+        inclusion is the wanted one to within ``TOLERANCE``.
+
+    Notes
+    -----
+    Fixed point: ``w <- w * odds(wanted) / odds(current)``, which raises entropy in every round.
+
+    References
+    ----------
+    Chen, Dempster and Liu (1994), Biometrika 81(3), 457-469.
+
+    Examples
+    --------
+    >>> fit_weights(np.full(4, 0.5), np.array([2]))[0].round(12).tolist()
+    [1.0, 1.0, 1.0, 1.0]
+    """
+    occurs = inclusion > 0
+    odds = inclusion[occurs] / (1 - inclusion[occurs])
+    different, times = np.unique(sizes, return_counts=True)
+    shares = times / times.sum()
+    mean_size = float(different @ shares)
+    weights = odds.copy()
+    is_found = False
+    for _ in range(rounds):
+        current = shares @ np.stack([_inclusion(weights, int(size)) for size in different])
+        ratio = odds * (1 - current) / current
+        is_found = bool(np.max(np.abs(ratio - 1)) < TOLERANCE)
+        if is_found:
+            break
+        weights = _scaled(weights * ratio, mean_size)
+    result = np.zeros_like(inclusion)
+    result[occurs] = weights
+    return result, is_found
+
+
+def _inclusion(weights: Floats, size: int) -> Floats:
+    """Probability that a group of ``size`` holds each category, ``(n,)``."""
+    if size in (0, len(weights)):
+        return np.full(len(weights), float(size > 0))
+    return _first_moments(_circle(weights, size))
+
+
 @dataclass(frozen=True, eq=False)
 class _Circle:
     """Half of the points of the unit circle, the other half being their conjugates.
@@ -225,7 +273,7 @@ def _first_moments(points: _Circle) -> Floats:
     return _real(points.masses @ points.chances)
 
 
-def _scaled(weights: Floats, size: int) -> Floats:
+def _scaled(weights: Floats, size: float) -> Floats:
     """The same law with ``sum w/(1+w) = size``, where the circle's masses are best conditioned."""
     factor = 1.0
     for _ in range(100):

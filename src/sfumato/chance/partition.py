@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.chance.composition import Composition, Groups, ascending
+from sfumato.chance.conditional_poisson import fit_weights
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats, Integers
@@ -32,10 +34,7 @@ MOST_GROUPS_TO_SWAP = 50_000
 one place in a hundred."""
 
 ROUNDS_OF_FIT = 500
-"""Rounds after which the fit of inclusion odds stops; a few dozen reach machine precision."""
-
-Groups = npt.NDArray[Any]
-"""Numbers of groups; the smaller integer type where there are many."""
+"""Rounds after which the fit of the design's weights stops; a few dozen reach machine precision."""
 
 
 def largest_group_size(counts: npt.ArrayLike) -> int:
@@ -66,6 +65,53 @@ def group_sizes(number_of_rows: int, group_size: int) -> Integers:
     return np.repeat(np.array([base + 1, base]), [larger, number_of_groups - larger])
 
 
+def compose_groups(
+    counts: npt.ArrayLike, group_size: int, stream: NoiseStream, *, kind: Partition = "mixed"
+) -> Composition:
+    """Groups of different values that use up the rows of every value.
+
+    Parameters
+    ----------
+    counts
+        Rows of each value, ``(values,)``.
+    group_size
+        Members of a group; some groups get one more where it does not divide the rows.
+    stream
+        Where the bits come from; it is used up as needed.
+    kind
+        How groups are made.
+
+    Raises
+    ------
+    ParameterError
+        When a value is too frequent: it would meet itself in some group. The value is not named.
+
+    Examples
+    --------
+    >>> from sfumato.chance.randomness import NoiseSource
+    >>> groups = compose_groups([2, 2, 2], 3, NoiseSource.seeded(1).stream(0))
+    >>> [each.tolist() for each in groups.members]
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    numbers = np.asarray(counts)
+    largest = largest_group_size(numbers)
+    if group_size < 1 or largest < group_size:
+        raise ParameterError(
+            f"groups of {group_size} different values do not exist: some value is held by more than one row "
+            f"in {group_size}. The largest group size that works is {largest}. Lower the group size.",
+            parameter="group_size",
+        )
+    sizes = group_sizes(int(numbers.sum()), group_size)
+    members = None if kind == "largest-first" else _draw_members(numbers, sizes, stream)
+    rounds = SWAP_ROUNDS if len(sizes) <= MOST_GROUPS_TO_SWAP else 0
+    if members is None:
+        members = _largest_first(numbers, group_size, stream)
+        rounds = 0 if kind == "largest-first" else SWAP_ROUNDS_FROM_LARGEST_FIRST
+    if rounds:
+        members = _swap(members, len(sizes), stream, rounds)
+    return Composition(ascending(members), len(sizes))
+
+
 def partition_rows(
     codes: npt.NDArray[Any],
     number_of_values: int,
@@ -82,22 +128,13 @@ def partition_rows(
         Value of each row, ``(rows,)``, whole numbers below ``number_of_values``.
     number_of_values
         Values that the attribute can take.
-    group_size
-        Members of a group; some groups get one more where it does not divide the rows.
-    stream
-        Where the bits come from; it is used up as needed.
-    kind
-        How groups are made.
+    group_size, stream, kind
+        As in :func:`compose_groups`.
 
     Returns
     -------
     numpy.ndarray
         ``(rows,)``: the group of each row, numbered from 0 in an order that says nothing.
-
-    Raises
-    ------
-    ParameterError
-        When a value is too frequent: it would meet itself in some group. The value is not named.
 
     Examples
     --------
@@ -107,39 +144,7 @@ def partition_rows(
     [3, 3]
     """
     counts = np.bincount(codes, minlength=number_of_values)
-    largest = largest_group_size(counts)
-    if group_size < 1 or largest < group_size:
-        raise ParameterError(
-            f"groups of {group_size} different values do not exist: some value is held by more than one row "
-            f"in {group_size}. The largest group size that works is {largest}. Lower the group size.",
-            parameter="group_size",
-        )
-    sizes = group_sizes(len(codes), group_size)
-    if kind == "largest-first":
-        return _assign_rows(codes, _largest_first(counts, group_size, stream), len(sizes), stream)
-    members = _draw_members(counts, sizes, stream)
-    if members is None:
-        members = _largest_first(counts, group_size, stream)
-        members = _swap(members, len(sizes), stream, SWAP_ROUNDS_FROM_LARGEST_FIRST)
-    elif len(sizes) <= MOST_GROUPS_TO_SWAP:
-        members = _swap(members, len(sizes), stream, SWAP_ROUNDS)
-    return _assign_rows(codes, members, len(sizes), stream)
-
-
-def _assign_rows(
-    codes: npt.NDArray[Any], members: list[Groups], number_of_groups: int, stream: NoiseStream
-) -> npt.NDArray[np.int32]:
-    """Deal the rows of each value, in random order, to the groups that hold the value."""
-    # Codes are small integers, so this is a counting sort.
-    by_value = np.argsort(codes, kind="stable")
-    labels = stream.permutation(number_of_groups).astype(np.int32)
-    groups = np.empty(len(codes), np.int32)
-    start = 0
-    for holding in members:
-        rows = by_value[start : start + len(holding)]
-        groups[rows] = labels[holding[stream.permutation(len(holding))]]
-        start += len(holding)
-    return groups
+    return compose_groups(counts, group_size, stream, kind=kind).labelled(stream).deal(codes, stream)
 
 
 def _largest_first(counts: Integers, group_size: int, stream: NoiseStream) -> list[Groups]:
@@ -195,60 +200,6 @@ def _level(groups: list[Groups], sizes: Integers, stream: NoiseStream) -> None:
         sizes[target] += 1
 
 
-def inclusion_odds(shares: npt.ArrayLike, sizes: npt.ArrayLike) -> Floats:
-    """Odds of the conditional Poisson design in which each value is in its share of the groups.
-
-    A uniformly random valid partition is a uniformly random 0/1 matrix with given row and column sums.
-    Its rows behave as draws of the maximum-entropy design of fixed size: independent coins with these
-    odds, conditioned on the number of heads.
-
-    Parameters
-    ----------
-    shares
-        For each value, the share of groups that hold it, ``(values,)``, above 0 and below 1.
-    sizes
-        Size of every group, ``(groups,)``; only how often each occurs matters.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``(values,)``, scaled so that the coins' probabilities add up to the mean size.
-
-    Notes
-    -----
-    Fixed point: multiply the odds by odds(wanted share) / odds(share they give), as in Chen, Dempster and
-    Liu (1994).
-
-    Examples
-    --------
-    >>> inclusion_odds([0.5, 0.5, 0.5, 0.5], [2]).round(12).tolist()
-    [1.0, 1.0, 1.0, 1.0]
-    """
-    wanted = np.asarray(shares, np.float64)
-    different, times = np.unique(np.asarray(sizes), return_counts=True)
-    weights = times / times.sum()
-    mean_size = float(different @ weights)
-    odds = wanted / (1 - wanted)
-    for _ in range(ROUNDS_OF_FIT):
-        coins = odds / (1 + odds)
-        given = weights @ np.stack([_inclusion(coins, int(size)) for size in different])
-        step = wanted / (1 - wanted) * (1 - given) / given
-        # Multiplying all odds by one number changes no draw; it keeps the coins near their mean size.
-        odds *= step * (mean_size / coins.sum())
-        if np.abs(np.log(step)).max() < 1e-12:
-            break
-    return odds
-
-
-def _inclusion(coins: Floats, size: int) -> Floats:
-    """Probability that each coin shows heads, given that ``size`` of them do, ``(values,)``."""
-    before = _numbers_of_heads(coins, size)
-    after = _numbers_of_heads(coins[::-1], size)[::-1]
-    # Heads of a coin and size - 1 heads among those before and after it.
-    joint = np.einsum("vr,vr->v", before[:-1, :size], after[1:, size - 1 :: -1])
-    return np.asarray(coins * joint / before[-1, size])
-
-
 def _numbers_of_heads(coins: Floats, size: int) -> Floats:
     """``[v, r]``: probability of r heads among the first v coins, ``(values + 1, size + 1)``."""
     table = np.zeros((len(coins) + 1, size + 1))
@@ -262,6 +213,10 @@ def _numbers_of_heads(coins: Floats, size: int) -> Floats:
 def _draw_members(counts: Integers, sizes: Integers, stream: NoiseStream) -> list[Groups] | None:
     """Groups drawn from the conditional Poisson design, then moved to the exact counts; None when stuck.
 
+    A uniformly random valid partition is a uniformly random 0/1 matrix with given row and column sums.
+    Its rows behave as draws of the maximum-entropy design of fixed size: independent coins, conditioned on
+    the number of heads.
+
     The drawn totals miss the counts by about a square root, so that the share of places that must be moved
     goes to zero as groups become many.
     """
@@ -274,8 +229,9 @@ def _draw_members(counts: Integers, sizes: Integers, stream: NoiseStream) -> lis
     open_places = sizes - len(everywhere)
     if len(free) == 0:
         return members
-    coins = inclusion_odds(counts[free] / number_of_groups, open_places)
-    coins /= 1 + coins
+    # Any weights will do: what the draw misses is moved. Better ones leave less to move.
+    weights, _ = fit_weights(counts[free] / number_of_groups, open_places, rounds=ROUNDS_OF_FIT)
+    coins = weights / (1 + weights)
     drawn = _draw_design(coins, open_places, stream)
     for value, groups in zip(free, drawn, strict=True):
         members[value] = groups

@@ -126,7 +126,14 @@ def publish(
             )
 
         write_release(
-            publication.tables, describe, folder, noise=noise, format=format, progress=progress, signer=signer
+            publication.tables,
+            describe,
+            folder,
+            read=table.scan,
+            noise=noise,
+            format=format,
+            progress=progress,
+            signer=signer,
         )
     return load_release(folder)
 

@@ -27,14 +27,13 @@ from sfumato.data.fitting import (
     units_with_too_many_rows,
 )
 from sfumato.data.patience import PatientCursor
+from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Attribute
-
-ROWS_PER_BATCH = 131_072
 
 MOST_THREADS = 1_024
 """More would be a slip of the keyboard."""
@@ -147,7 +146,24 @@ class DuckDBEngine:
         with self.open(source) as (cursor, relation):
             selected = f"select {keys}, {measure} from {relation} group by all"
             result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
-        *codes, counts = result.columns
+        return self._occupied(source, attributes, result.columns)
+
+    def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
+        """Counts of the combinations that occur in each portion of the rows."""
+        _require_columns(source, attributes)
+        keys = "".join(f", {category_code(each)} as key{place}" for place, each in enumerate(attributes))
+        # Without an order of its own the window numbers rows as they are read, which is as a scan gives them.
+        portion = f"(row_number() over () - 1) // {rows_per_portion()} as portion"
+        with self.open(source) as (cursor, relation):
+            selected = f"select *, count(*) from (select {portion}{keys} from {relation}) group by all"
+            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
+        portions, *columns = result.columns
+        return PortionCounts(self._occupied(source, attributes, columns), portions.to_numpy())
+
+    def _occupied(
+        self, source: Source, attributes: Sequence[Attribute], columns: Sequence[Any]
+    ) -> OccupiedCounts:
+        *codes, counts = columns
         if any(column.null_count for column in codes):
             self._refuse(source, attributes)
         arrays = tuple(

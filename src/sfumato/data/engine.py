@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from sfumato.data.fitting import Misfit
+from sfumato.data.portions import PortionCounts
 from sfumato.data.sources.base import Source
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -41,6 +42,9 @@ class Engine(Protocol):
 
         For attributes whose full product is too large for a :class:`~sfumato.values.counts.CountTable`.
         """
+
+    def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
+        """Counts of the combinations that occur in each portion of the rows, as :meth:`scan` orders them."""
 
     def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
         """All rows, gathered by the unit they belong to; in memory, some bytes a row."""

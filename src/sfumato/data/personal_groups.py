@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import SourceError
+from sfumato.data.portions import refuse_changed_table
 from sfumato.values.arrays import Integers
 from sfumato.values.counts import OccupiedCounts
 from sfumato.values.mixed_radix import LARGEST_KEY, MixedRadix
@@ -107,7 +107,19 @@ class PersonalGroups:
         *,
         recoding: Mapping[str, npt.NDArray[Any]] | None = None,
     ) -> PersonalGroups:
-        """The groups of some counts, after replacing codes where a recoding says so.
+        """The groups of some counts; parameters as in :meth:`with_cells`."""
+        return cls.with_cells(occupied, attributes, sensitive, recoding=recoding)[0]
+
+    @classmethod
+    def with_cells(
+        cls,
+        occupied: OccupiedCounts,
+        attributes: Sequence[Attribute],
+        sensitive: Attribute,
+        *,
+        recoding: Mapping[str, npt.NDArray[Any]] | None = None,
+    ) -> tuple[PersonalGroups, Integers]:
+        """The groups of some counts, and the cell of each, after replacing codes where a recoding says so.
 
         Parameters
         ----------
@@ -140,7 +152,7 @@ class PersonalGroups:
         # The sensitive attribute is the last digit of the key, and what stands before it is the group.
         group_keys, values = np.divmod(known, sensitive.size)
         starts = np.flatnonzero(np.diff(group_keys, prepend=-1))
-        return cls(counts, values, starts, tuple(stages))
+        return cls(counts, values, starts, tuple(stages)), place
 
     @property
     def sizes(self) -> Integers:
@@ -179,6 +191,50 @@ def _fitting(sizes: Sequence[int]) -> int:
     return max(sum(each < LARGEST_KEY for each in products) - 1, 1)
 
 
+@dataclass(frozen=True, eq=False)
+class CellParts:
+    """Rows of every cell in every portion that it occurs in, sorted by cell and then by portion.
+
+    Parameters
+    ----------
+    cells, portions, counts
+        ``(n,)`` each.
+    """
+
+    cells: Integers
+    portions: Integers
+    counts: Integers
+
+    @classmethod
+    def of(cls, cells: Integers, portions: Integers, counts: Integers) -> CellParts:
+        """Parts in any order, added up where there are several of a cell in a portion.
+
+        Examples
+        --------
+        >>> parts = CellParts.of(np.array([1, 0, 1]), np.array([0, 2, 0]), np.array([5, 6, 7]))
+        >>> parts.cells.tolist(), parts.portions.tolist(), parts.counts.tolist()
+        ([0, 1], [2, 0], [6, 12])
+        """
+        number = int(portions.max(initial=0)) + 1
+        order, keys = _sort_keys(cells * number + portions)
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        summed = np.add.reduceat(counts[order], starts) if starts.size else counts
+        return cls(*np.divmod(keys[starts], number), summed)
+
+    @property
+    def starts(self) -> Integers:
+        """Where the parts of each cell begin."""
+        return np.flatnonzero(np.diff(self.cells, prepend=-1))
+
+    def by_portion(self, number_of_portions: int) -> list[Integers]:
+        """The places of each portion's parts."""
+        # Short numbers are sorted by counting, in one pass.
+        short = np.min_scalar_type(number_of_portions)
+        order = np.argsort(self.portions.astype(short), kind="stable")
+        ends = np.cumsum(np.bincount(self.portions, minlength=number_of_portions))
+        return np.split(order, ends[:-1])
+
+
 def _sort_keys(keys: Integers) -> tuple[Integers, Integers]:
     """An order that sorts the keys, and the sorted keys."""
     index_bits = max(keys.size - 1, 0).bit_length()
@@ -189,11 +245,3 @@ def _sort_keys(keys: Integers) -> tuple[Integers, Integers]:
         return packed & (2**index_bits - 1), packed >> index_bits
     order = np.argsort(keys)
     return order, keys[order]
-
-
-def refuse_changed_table() -> None:
-    """Stop, because rows read now are not those counted before."""
-    raise SourceError(
-        "the private table changed between two readings. It must stay as it is while it is published; "
-        "try again when it is at rest."
-    )

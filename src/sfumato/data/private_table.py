@@ -11,6 +11,7 @@ from typing import Any, Self
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.fitting import Misfit, misfits_error
+from sfumato.data.portions import PortionCounts
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SchemaError
@@ -105,6 +106,12 @@ class PrivateTable:
         found = self.engine.misfits(self.source, withheld) if withheld else ()
         if found:
             raise misfits_error(found)
+
+    def count_portions(self, names: Sequence[str]) -> PortionCounts:
+        """True counts of the combinations that occur in each portion of the rows. Private."""
+        counted = self.engine.count_portions(self.source, self._declared.select(names))
+        occupied = dataclasses.replace(counted.occupied, attributes=self.schema.select(names))
+        return dataclasses.replace(counted, occupied=occupied)
 
     def rows_of_units(self) -> UnitRows:
         """Rows of unit-item-value data, gathered by unit. Private.

@@ -6,9 +6,49 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.data.portions import PileStep, RowStep
 from sfumato.laws import Law
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class MadeRows:
+    """Rows that a step makes from private ones, portion by portion.
+
+    Parameters
+    ----------
+    reads
+        Attributes of the private table that the step sees.
+    step
+        The row phase.
+    shares
+        For each portion, what the count phase found for it; None for a step that needs nothing.
+    gather
+        Where rows of different portions must meet: what becomes of a pile of them. The step then says each
+        row's pile under the name :data:`~sfumato.data.portions.PILE`.
+    piles
+        For each pile, what the count phase found for it.
+    """
+
+    reads: tuple[str, ...]
+    step: RowStep[Any]
+    shares: tuple[Any, ...] | None = None
+    gather: PileStep[Any] | None = None
+    piles: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """Rows that come from counts alone: no private row is read for them.
+
+    Parameters
+    ----------
+    batches
+        Called to give the rows as codes.
+    """
+
+    batches: Callable[[], Iterator[CodedBatch]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +61,8 @@ class PublishedTable:
         Name of the resource and of its file.
     schema
         The categorical columns.
-    batches
-        Called once, to give the rows as codes.
+    rows
+        How the rows are made.
     integers
         Columns that hold whole numbers instead of categories, such as a bucket or a count.
     may_be_empty
@@ -31,7 +71,7 @@ class PublishedTable:
 
     name: str
     schema: Schema
-    batches: Callable[[], Iterator[CodedBatch]]
+    rows: MadeRows | DrawnRows
     integers: tuple[str, ...] = ()
     may_be_empty: bool = False
 

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.portions import Read
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.data.sources.parquet import ParquetFile
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
 from sfumato.laws import LAWS
+from sfumato.release.making import make_rows
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
 from sfumato.release.publication import PublishedTable
@@ -37,12 +39,13 @@ def write_release(
     describe: Callable[[tuple[TableEntry, ...]], Manifest],
     out: Path,
     *,
+    read: Read,
     noise: NoiseSource,
     format: Format,
     progress: Progress | None = None,
     signer: Signer | None = None,
 ) -> Manifest:
-    """Write a release folder. It appears under its name only when all of it is written.
+    """Make the rows and write a release folder. It appears under its name only when all of it is written.
 
     Parameters
     ----------
@@ -52,8 +55,10 @@ def write_release(
         Gives the manifest, from the files once they are written.
     out
         The folder to make.
+    read
+        Gives the private rows.
     noise
-        Decides the order of rows.
+        Of the publication; it decides the order of rows too.
     format
         Of the files.
     progress
@@ -70,7 +75,7 @@ def write_release(
     """
     with _staged(out) as staging:
         entries = tuple(
-            _write_table(table, staging, noise.named(f"order of {table.name}"), format, progress)
+            _write_table(table, make_rows(table.rows, read, noise, staging), staging, noise, format, progress)
             for table in tables
         )
         manifest = describe(entries)
@@ -129,18 +134,23 @@ def _umask() -> int:
 
 def _write_table(
     table: PublishedTable,
+    made: Iterator[CodedBatch],
     folder: Path,
     noise: NoiseSource,
     format: Format,
     progress: Progress | None,
 ) -> TableEntry:
-    columns = [(each.name, np.dtype(each.code_type)) for each in table.schema.attributes]
-    columns += [(name, np.dtype(np.int64)) for name in table.integers]
+    # Whole numbers wait in the type they were made in, which may be shorter than the one they are written in.
+    columns = {
+        **{each.name: each.code_type for each in table.schema.attributes},
+        **dict.fromkeys(table.integers),
+    }
     path = folder / f"{table.name}.{format}"
     rows = 0
-    made = in_background(_counted(table.batches(), progress))
+    waiting = in_background(_counted(made, progress))
+    order = noise.named(f"order of {table.name}")
     with _writer(path, table, format) as write:
-        for batch in in_random_order(made, columns, noise, folder):
+        for batch in in_random_order(waiting, columns, order, folder):
             rows += batch.number_of_rows
             write(batch)
         if rows == 0 and not table.may_be_empty:
@@ -184,7 +194,7 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
                 dictionaries[name],
             )
             if name in dictionaries
-            else pa.array(batch.codes[name])
+            else pa.array(batch.codes[name].astype(np.int64, copy=False))
             for name, field in zip(schema.names, schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)

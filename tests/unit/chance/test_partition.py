@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.chance import partition
-from sfumato.chance.partition import group_sizes, inclusion_odds, largest_group_size, partition_rows
+from sfumato.chance.conditional_poisson import fit_weights
+from sfumato.chance.partition import group_sizes, largest_group_size, partition_rows
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
 
@@ -131,10 +132,11 @@ def test_many_groups_that_fell_back_are_mixed_too(monkeypatch):
     assert swapped == [partition.SWAP_ROUNDS_FROM_LARGEST_FIRST]
 
 
-def test_inclusion_odds_give_the_wanted_shares():
+def test_fitted_weights_give_the_wanted_shares():
     """Against enumeration of all sets of three of seven values."""
     shares = np.array([0.9, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
-    odds = inclusion_odds(shares, np.full(10, 3))
+    odds, is_found = fit_weights(shares, np.full(10, 3))
+    assert is_found
     sets = list(itertools.combinations(range(7), 3))
     weights = np.array([odds[list(each)].prod() for each in sets])
     given_shares = [weights[[value in each for each in sets]].sum() / weights.sum() for value in range(7)]

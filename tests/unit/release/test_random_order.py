@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sfumato.chance.randomness import NoiseSource
-from sfumato.release import random_order
+from sfumato.release import piles, random_order
 from sfumato.release.random_order import in_random_order
 from sfumato.values.batches import CodedBatch
 
-COLUMNS = (("a", np.dtype(np.uint8)), ("n", np.dtype(np.int64)))
+COLUMNS = {"a": np.dtype(np.uint8), "n": None}
 
 
 def batches(sizes):
@@ -46,7 +46,7 @@ def test_nothing_in_gives_nothing_out(tmp_path):
 def test_rows_on_disk_are_shuffled_like_rows_in_memory(tmp_path, monkeypatch):
     """Spilling changes where rows wait, not where they end, and leaves no file behind."""
     in_memory = shuffled((3_000, 2_000, 1_000), tmp_path)
-    monkeypatch.setattr(random_order, "BYTES_IN_MEMORY", 10_000)
+    monkeypatch.setattr(piles, "BYTES_IN_MEMORY", 10_000)
     on_disk = shuffled((3_000, 2_000, 1_000), tmp_path)
     assert all(np.array_equal(one, other) for one, other in zip(in_memory, on_disk, strict=True))
     assert list(tmp_path.iterdir()) == []

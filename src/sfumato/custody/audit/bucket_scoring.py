@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,8 +16,11 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.calibration import row_average_marginals
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.kernels import DealToBuckets
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, BucketComposition
+from sfumato.release.making import make_rows
+from sfumato.release.publication import MadeRows
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.number_text import Cell, percent
 from sfumato.values.result_tables import ResultTable
@@ -124,17 +127,18 @@ class BucketScore:
 def arrange_with_truth(
     table: PrivateTable, design: Anatomy, noise: NoiseSource, *, seed: int = 0
 ) -> tuple[BucketedPeople, npt.NDArray[Any]]:
-    """What a design would publish, and everybody's true value, in the order of the private rows.
-
-    Nothing is written. Before storage shuffles them, published rows come in the order of the private ones.
-    """
+    """What a design would publish, and everybody's true value, row by row. Nothing is published."""
     publication = design.publish(table, noise)
     rows, values = publication.tables
     assert isinstance(publication.law, BucketedRows)
     sensitive = publication.law.sensitive
-    batches = list(rows.batches())
-    pairs = list(values.batches())
-    truth = np.concatenate([batch.codes[sensitive] for batch in table.scan([sensitive])])
+    assert isinstance(rows.rows, MadeRows)
+    assert isinstance(rows.rows.gather, DealToBuckets)
+    kept = (*rows.rows.gather.kept, sensitive)
+    with_truth = replace(rows.rows, gather=replace(rows.rows.gather, kept=kept))
+    batches = list(make_rows(with_truth, table.scan, noise))
+    pairs = list(make_rows(values.rows, table.scan, noise))
+    truth = np.concatenate([batch.codes[sensitive] for batch in batches])
     composition = BucketComposition.from_pairs(
         np.concatenate([batch.codes[BUCKET] for batch in pairs]).astype(np.int64),
         np.concatenate([batch.codes[sensitive] for batch in pairs]),

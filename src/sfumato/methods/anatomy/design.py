@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.chance.partition import Partition, group_sizes, largest_group_size, partition_rows
+from sfumato.chance.partition import Partition, compose_groups, group_sizes, largest_group_size
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.portions import ROWS_PER_BATCH, rebatched
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.l_diversity import LDiversity
+from sfumato.methods.anatomy.kernels import (
+    Block,
+    DealToBlocks,
+    DealToBuckets,
+    block_quotas,
+    cut_into_blocks,
+)
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.base import Design
-from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.batches import CodedBatch
+from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
+from sfumato.values.arrays import Integers
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
-
-ROWS_PER_BATCH = 131_072
-"""Rows of a batch of the sensitive table."""
 
 EXAMPLE_SIZE = 2
 """Bucket size of the example design: it fits every table in which no value is held by more than half."""
@@ -99,25 +103,20 @@ class Anatomy(Design):
         return (LDiversity(attribute=self._sensitive(schema).name, l_value=self.l_value),)
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
-        """The two tables; buckets are made here, from the sensitive column alone."""
+        """The two tables; which values meet in a bucket is drawn here, from the counts of values alone."""
         sensitive = self._sensitive(table.schema)
         public = self._public(table.schema)
         left_out = self._left_out(table.schema)
-        codes = _column(table, sensitive)
-        buckets = self._buckets(codes, sensitive, noise)
-
-        def rows() -> Iterator[CodedBatch]:
-            start = 0
-            for batch in table.scan(public.names):
-                end = start + batch.number_of_rows
-                yield CodedBatch({**batch.codes, BUCKET: buckets[start:end]}, batch.number_of_rows)
-                start = end
-
-        def values() -> Iterator[CodedBatch]:
-            for start in range(0, len(codes), ROWS_PER_BATCH):
-                part = slice(start, start + ROWS_PER_BATCH)
-                yield CodedBatch({sensitive.name: codes[part], BUCKET: buckets[part]}, len(codes[part]))
-
+        counts = self._counts(table, sensitive)
+        blocks = self._blocks(counts.sum(axis=0), sensitive, noise)
+        rows = MadeRows(
+            (*public.names, sensitive.name),
+            DealToBlocks(sensitive.name, sensitive.size),
+            block_quotas(counts, blocks, noise.named("quotas of blocks")),
+            gather=DealToBuckets(sensitive.name, public.names),
+            piles=blocks,
+        )
+        values = DrawnRows(lambda: rebatched((block.batch(sensitive) for block in blocks), ROWS_PER_BATCH))
         return Publication(
             tables=(
                 PublishedTable(ROWS, public, rows, (BUCKET,)),
@@ -231,18 +230,18 @@ class Anatomy(Design):
             number_of_rows=int(counts.sum()),
         )
 
-    def _buckets(
-        self, codes: npt.NDArray[Any], sensitive: Attribute, noise: NoiseSource
-    ) -> npt.NDArray[np.int32]:
-        """Bucket of each private row, numbered from 1 in an order that says nothing."""
-        self._require_eligible(np.bincount(codes, minlength=sensitive.size), sensitive)
+    def _counts(self, table: PrivateTable, sensitive: Attribute) -> Integers:
+        """Rows of each value in each portion, ``(portions, values)``."""
+        counts = table.count_portions([sensitive.name]).of_attribute(sensitive.name)
+        if not counts.size:
+            raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
+        self._require_eligible(counts.sum(axis=0), sensitive)
+        return counts
+
+    def _blocks(self, counts: Integers, sensitive: Attribute, noise: NoiseSource) -> tuple[Block, ...]:
+        """The values of every bucket, numbered in an order that says nothing."""
         stream = noise.named(f"buckets of {sensitive.name}").stream(0)
-        return partition_rows(codes, sensitive.size, self.l_value, stream, kind=self.partition) + 1
-
-
-def _column(table: PrivateTable, attribute: Attribute) -> npt.NDArray[Any]:
-    """One column of the private table, in memory: a byte or two for each row."""
-    parts = [batch.codes[attribute.name] for batch in table.scan([attribute.name])]
-    if not parts:
-        raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
-    return np.concatenate(parts)
+        # In one expression, so that what was numbered anew is let go: it is as large as a column.
+        return cut_into_blocks(
+            compose_groups(counts, self.l_value, stream, kind=self.partition).labelled(stream)
+        )

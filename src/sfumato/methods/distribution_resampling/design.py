@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -12,10 +11,9 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
+from sfumato.methods.distribution_resampling.kernels import ResampleCodes
 from sfumato.methods.distribution_resampling.law import ResampledRows
-from sfumato.methods.splu_gen.design import read_codes
-from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.batches import CodedBatch
+from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.schema import Role, Schema
 
 
@@ -94,20 +92,10 @@ class DistributionResampling(Design):
         """Rows with their sensitive values drawn anew."""
         schema = table.schema.publishable
         names = self.drawn(table.schema)
-        values = read_codes(table, names)
-
-        def batches() -> Iterator[CodedBatch]:
-            for number, batch in enumerate(table.scan()):
-                codes = dict(batch.codes)
-                for name in names:
-                    # The value of a uniformly drawn row has exactly the table's own distribution.
-                    stream = noise.named(f"resample {name}").stream(number)
-                    bounds = np.full(batch.number_of_rows, len(values[name]), dtype=np.uint64)
-                    codes[name] = values[name][stream.integers_below(bounds).astype(np.int64)]
-                yield CodedBatch(codes, batch.number_of_rows)
-
+        del noise  # Nothing is drawn before rows are made.
+        counts = {name: np.asarray(table.count_by([name]).counts) for name in names}
         return Publication(
-            tables=(PublishedTable("rows", schema, batches),),
+            tables=(PublishedTable("rows", schema, MadeRows(schema.names, ResampleCodes(counts))),),
             law=self.planned_law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in names),
         )

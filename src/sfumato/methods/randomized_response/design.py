@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
 
-import numpy as np
-import numpy.typing as npt
 from pydantic import Field, model_validator
 
 from sfumato.chance.distortion import (
@@ -17,7 +15,7 @@ from sfumato.chance.distortion import (
     largest_amplification,
     largest_epsilon,
 )
-from sfumato.chance.randomness import NoiseSource, NoiseStream
+from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -28,21 +26,20 @@ from sfumato.guarantees.local_differential_privacy import (
 )
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.methods.base import Design
+from sfumato.methods.randomized_response.kernels import RedrawCodes
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.randomized_response.plan.accuracy import (
     marginal_table,
     promise_table,
     risk_tables,
 )
-from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.batches import CodedBatch
+from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
 Probability = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Epsilon = Annotated[float, Field(strict=True, gt=0)]
 Rows = tuple[tuple[float, ...], ...]
-Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 
 class RandomizedResponse(Design):
@@ -232,21 +229,13 @@ class RandomizedResponse(Design):
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
         """Rows with their chosen attributes redrawn."""
+        del noise  # Nothing is drawn before rows are made.
         schema = table.schema.publishable
         distortions = self.distortions(table.schema)
         self._refuse_broken_promise(table, distortions)
-        perturb = {name: _perturbation(each) for name, each in distortions.items()}
-
-        def batches() -> Iterator[CodedBatch]:
-            for number, batch in enumerate(table.scan()):
-                codes = dict(batch.codes)
-                for name, redraw in perturb.items():
-                    # A source for each attribute and a stream for each batch: no bit is used twice.
-                    codes[name] = redraw(noise.named(f"perturb {name}").stream(number), codes[name])
-                yield CodedBatch(codes, batch.number_of_rows)
-
+        rows = MadeRows(schema.names, RedrawCodes({name: each.drawn for name, each in distortions.items()}))
         return Publication(
-            tables=(PublishedTable("rows", schema, batches),),
+            tables=(PublishedTable("rows", schema, rows),),
             law=self.planned_law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in distortions),
             chosen_from_private_data=self._chosen_from_private_data(),
@@ -307,14 +296,3 @@ def _uniform_with_epsilon(epsilon: float, size: int) -> UniformDistortion:
         retention *= 1 - step
         step *= 2
     return distortion
-
-
-def _perturbation(
-    distortion: UniformDistortion | DenseDistortion,
-) -> Callable[[NoiseStream, Codes], Codes]:
-    """Give the function that redraws an attribute's codes, from exact whole-number probabilities."""
-    if isinstance(distortion, UniformDistortion):
-        kernel = distortion.drawn
-        return lambda stream, codes: stream.perturb_uniformly(codes, kernel)
-    sampler = distortion.drawn
-    return lambda stream, codes: stream.categories(sampler, codes).astype(codes.dtype, copy=False)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.chance.partition import Partition, largest_group_size
@@ -18,12 +17,18 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.methods.base import Design
-from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.kernels.decoys import Draws, draw_on_counts
+from sfumato.methods.splu_gen.kernels.rows import (
+    DecoyShare,
+    Frequent,
+    KeptRows,
+    ShowDecoys,
+    count_kept,
+    leave_out,
+)
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.plan.expectations import decoy_plan
-from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.arrays import Booleans, Integers
-from sfumato.values.batches import CodedBatch
+from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
@@ -31,7 +36,6 @@ from sfumato.values.schema import Role, Schema
 _LOG = logging.getLogger(__name__)
 
 Gamma = Annotated[int, Field(strict=True, ge=2)]
-Codes = dict[str, npt.NDArray[Any]]
 
 MANY_CATEGORIES = 20
 """Categories from which the example takes the paper's group size."""
@@ -190,20 +194,12 @@ class SPLUGen(Design):
         """Rows with their sensitive values drawn from decoy groups. The groups never leave this function."""
         schema = table.schema.publishable
         gammas = self.gammas(table.schema)
-        sensitive = read_codes(table, tuple(gammas))
-        kept = self._kept(sensitive, gammas, schema, noise)
-        drawn = {
-            name: draw_decoys(
-                sensitive[name][kept],
-                schema[name].size,
-                gamma,
-                noise.named(f"decoys of {name}"),
-                partition=self.partition,
-            )
-            for name, gamma in gammas.items()
-        }
+        frequent = self._frequent(table, gammas)
+        portions = self._kept(table, gammas, frequent, noise)
+        shares = self._shares(portions, gammas, noise)
+        rows = MadeRows(schema.names, ShowDecoys(frequent), shares)
         return Publication(
-            tables=(PublishedTable("rows", schema, lambda: _batches(table, kept, drawn)),),
+            tables=(PublishedTable("rows", schema, rows),),
             law=self.law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in gammas),
             assumptions=(
@@ -217,28 +213,33 @@ class SPLUGen(Design):
             },
         )
 
-    def _kept(self, codes: Codes, gammas: Mapping[str, int], schema: Schema, noise: NoiseSource) -> Booleans:
-        """Which rows are published: frequent enough, and as many as the groups divide evenly."""
-        kept = np.ones(len(next(iter(codes.values()))), dtype=np.bool_)
-        if self.suppress_rarer_than is not None:
-            for name, values in codes.items():
-                counts = np.bincount(values, minlength=schema[name].size)
-                kept &= (counts >= self.suppress_rarer_than)[values]
-            _LOG.info("left out %d rows with a rare sensitive value", np.count_nonzero(~kept))
-        rows = int(np.count_nonzero(kept))
+    def _frequent(self, table: PrivateTable, gammas: Mapping[str, int]) -> Frequent:
+        """Which values of each attribute enough rows hold; nothing where all are published."""
+        if self.suppress_rarer_than is None:
+            return {}
+        return {name: table.count_by([name]).counts >= self.suppress_rarer_than for name in gammas}
+
+    def _kept(
+        self, table: PrivateTable, gammas: Mapping[str, int], frequent: Frequent, noise: NoiseSource
+    ) -> list[KeptRows]:
+        """The rows to publish of each portion: frequent enough, and as many as the groups divide evenly."""
         multiple = math.lcm(*gammas.values())
+        sizes = {name: table.schema[name].size for name in gammas}
+        drawing = noise.named("rows left out")
+        portions = count_kept(table.scan(tuple(gammas)), sizes, frequent, multiple - 1, drawing)
+        rows = sum(each.rows for each in portions)
+        if frequent:
+            _LOG.info("left out %d rows with a rare sensitive value", table.number_of_rows - rows)
         if rows < multiple:
             raise DataError(
                 f"the table has {rows} rows to publish; groups of {' and '.join(map(str, gammas.values()))} need at "
                 f"least {multiple}. Use smaller groups, or more rows.",
                 number_of_rows=rows,
             )
-        surplus = rows % multiple
-        if surplus:
-            kept[_choose(np.flatnonzero(kept), surplus, noise.named("rows left out"))] = False
-            _LOG.info("left out %d rows at random, so that groups divide the rest", surplus)
+        portions = leave_out(portions, rows % multiple, drawing.named("portions").stream(0))
+        _LOG.info("left out %d rows at random, so that groups divide the rest", rows % multiple)
         for name, gamma in gammas.items():
-            largest = largest_group_size(np.bincount(codes[name][kept], minlength=schema[name].size))
+            largest = largest_group_size(sum(each.counts[name] for each in portions))
             if largest < gamma:
                 advice = (
                     f"Use gamma = {largest}" if largest >= 2 else "No gamma fits: merge or split categories"
@@ -248,7 +249,22 @@ class SPLUGen(Design):
                     f"values do not exist; the largest gamma that fits is {largest}. {advice}, or leave the attribute out.",
                     attribute=name,
                 )
-        return kept
+        return portions
+
+    def _shares(
+        self, portions: list[KeptRows], gammas: Mapping[str, int], noise: NoiseSource
+    ) -> tuple[DecoyShare, ...]:
+        """What the rows of each portion show, drawn from counts."""
+        dealt: dict[str, tuple[Draws, ...]] = {}
+        for name, gamma in gammas.items():
+            source = noise.named(f"decoys of {name}")
+            counts = np.stack([each.counts[name] for each in portions])
+            drawn = draw_on_counts(counts.sum(axis=0), gamma, source, partition=self.partition)
+            dealt[name] = drawn.split(counts, source.named("portions"))
+        return tuple(
+            DecoyShare(each.candidates, {name: dealt[name][number] for name in gammas})
+            for number, each in enumerate(portions)
+        )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Questions to answer, and promises by attribute and count; with the table, whether groups exist."""
@@ -267,42 +283,3 @@ class SPLUGen(Design):
         else:
             gamma = self.gamma if attribute.role is Role.SENSITIVE else None
         return gamma is None or largest_group_size(np.ceil(counts.counts).astype(np.int64)) >= gamma
-
-
-def read_codes(table: PrivateTable, names: tuple[str, ...]) -> Codes:
-    """Columns of the private table in memory, as codes in the order of its rows."""
-    parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in names}
-    for batch in table.scan(names):
-        for name in names:
-            parts[name].append(batch.codes[name])
-    empty = np.empty(0, dtype=np.uint8)
-    return {name: np.concatenate(each) if each else empty for name, each in parts.items()}
-
-
-def _batches(table: PrivateTable, kept: Booleans, drawn: Codes) -> Iterator[CodedBatch]:
-    """Rows in the order of the private ones, each with its drawn values; rows left out are skipped."""
-    names = tuple(name for name in table.schema.publishable.names if name not in drawn)
-    row = place = 0
-    for batch in table.scan(names):
-        mask = kept[row : row + batch.number_of_rows]
-        number = int(np.count_nonzero(mask))
-        whole = number == len(mask)
-        codes = {name: values if whole else values[mask] for name, values in batch.codes.items()}
-        codes |= {name: values[place : place + number] for name, values in drawn.items()}
-        row, place = row + batch.number_of_rows, place + number
-        yield CodedBatch(codes, number)
-    if row != len(kept):
-        raise DataError(
-            f"the private table had {len(kept)} rows when it was first read and {row} now. "
-            "Publish from a source that does not change.",
-            number_of_rows=row,
-        )
-
-
-def _choose(rows: Integers, number: int, noise: NoiseSource) -> Integers:
-    """A uniformly random set of so many rows; few of many, so repeats are drawn again."""
-    stream = noise.stream(0)
-    chosen: dict[int, None] = {}
-    while len(chosen) < number:
-        chosen[int(stream.integers_below([len(rows)])[0])] = None
-    return rows[list(chosen)]

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from array_tables import published
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
 from sfumato.chance.randomness import NoiseSource
@@ -65,8 +66,9 @@ def test_published_order_says_nothing_about_buckets_or_private_order(release):
 
 def test_bucket_numbers_do_not_follow_the_private_rows():
     """The rows are sorted by job, and a bucket's number has nothing to do with their place."""
-    publication = Anatomy(l_value=2).publish(table(), NoiseSource.seeded(1))
-    buckets = np.concatenate([batch.codes["bucket"] for batch in publication.tables[0].batches()])
+    noise = NoiseSource.seeded(1)
+    made = Anatomy(l_value=2).publish(table(), noise)
+    buckets = published(made, table(), noise).codes["bucket"]
     assert sorted(set(buckets.tolist())) == list(range(1, 251))
     # Under random numbers the correlation of 500 places has a standard error of about 0.045.
     assert abs(np.corrcoef(np.arange(500), buckets)[0, 1]) < 0.25

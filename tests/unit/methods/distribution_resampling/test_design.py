@@ -10,6 +10,7 @@ from samples import SCHEMA, people
 from sfumato import publish, read_table
 from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.methods.distribution_resampling import kernels
 from sfumato.methods.distribution_resampling.design import DistributionResampling
 from sfumato.values.schema import Schema
 
@@ -52,3 +53,11 @@ def test_a_table_without_sensitive_attributes_is_refused():
     public = Schema(attributes=tuple(each for each in SCHEMA.attributes if each.name != "job"))
     with pytest.raises(ParameterError, match="nothing to draw"):
         DistributionResampling().guarantees(public)
+
+
+@pytest.mark.parametrize("counts", [[3], [0, 5, 0, 2], [1, 0, 4_000, 3_000, 1, 996], [5_000, 1, 4_095, 0]])
+def test_values_are_found_from_counts_as_from_the_sorted_column(counts):
+    """Every row of it, also where rows of equal leading bits hold different values."""
+    values = kernels._SortedRows(np.array(counts))
+    rows = np.arange(sum(counts), dtype=np.uint64)
+    assert np.array_equal(values.at(rows), np.repeat(np.arange(len(counts)), counts))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import array_tables
 from sfumato import publish, read_table
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError, SchemaError
@@ -247,7 +248,7 @@ def fixed_output(numbers):
     """Counts of the published values."""
     rows = read_table(pa.table({"number": pa.array(numbers, pa.int64())}), NUMBERS)
     made = FIXED.publish(rows, None)
-    codes = np.concatenate([batch.codes["number"] for batch in made.tables[0].batches()])
+    codes = array_tables.published(made, rows, None).codes["number"]
     labels = made.tables[0].schema["number"].labels
     return {labels[code]: int((codes == code).sum()) for code in np.unique(codes)}, made
 

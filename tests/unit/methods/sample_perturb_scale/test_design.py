@@ -64,11 +64,17 @@ def replaced_roles(**roles):
     )
 
 
+def made(design, table, seed=1):
+    """What a design publishes of a table."""
+    noise = NoiseSource.seeded(seed)
+    return published(design.publish(table, noise), table, noise)
+
+
 def test_groups_keep_their_exact_sizes_and_samples_their_cap():
     """Strict: as many published rows as there were, from no more kept rows than the cap."""
     table = small_table()
     design = SamplePerturbScale(retention=0.5, publish_as="weights")
-    release = published(design.publish(table, NoiseSource.seeded(1)))
+    release = made(design, table)
     sizes = np.bincount(table.codes["place"])
     cap = design.promise(table.schema).uniform_cap
     assert np.bincount(release.codes["place"], weights=release.codes["weight"]).tolist() == sizes.tolist()
@@ -78,10 +84,8 @@ def test_groups_keep_their_exact_sizes_and_samples_their_cap():
 def test_duplicates_are_the_weighted_rows_repeated():
     """The same noise gives the same release in both forms."""
     table = small_table()
-    weighted = published(
-        SamplePerturbScale(retention=0.5, publish_as="weights").publish(table, NoiseSource.seeded(1))
-    )
-    repeated = published(SamplePerturbScale(retention=0.5).publish(table, NoiseSource.seeded(1)))
+    weighted = made(SamplePerturbScale(retention=0.5, publish_as="weights"), table)
+    repeated = made(SamplePerturbScale(retention=0.5), table)
     for name in ("place", "note", "job"):
         assert np.array_equal(repeated.codes[name], np.repeat(weighted.codes[name], weighted.codes["weight"]))
 
@@ -91,12 +95,7 @@ def test_without_strictness_sizes_vary_as_in_the_thesis():
     table = small_table()
     sizes = np.bincount(table.codes["place"])
     design = SamplePerturbScale(retention=0.5, strict=False, cap="group")
-    seen = np.array(
-        [
-            np.bincount(published(design.publish(table, NoiseSource.seeded(seed))).codes["place"])
-            for seed in range(20)
-        ]
-    )
+    seen = np.array([np.bincount(made(design, table, seed).codes["place"]) for seed in range(20)])
     assert (seen[:, :2].std(axis=0) > 0).all()
     assert (np.abs(seen.mean(axis=0) / sizes - 1) < 0.02).all()
     assert (seen[:, 2] == sizes[2]).all()
@@ -105,7 +104,7 @@ def test_without_strictness_sizes_vary_as_in_the_thesis():
 def test_small_groups_are_perturbed_and_nothing_else():
     """Below the cap no row is dropped or repeated."""
     table = small_table()
-    release = published(SamplePerturbScale(retention=0.99).publish(table, NoiseSource.seeded(1)))
+    release = made(SamplePerturbScale(retention=0.99), table)
     small, true = release.codes["place"] == 2, table.codes["place"] == 2
     assert sorted(release.codes["note"][small]) == sorted(table.codes["note"][true])
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
+from sfumato.chance.chosen_positions import ChosenPositions, PositionReader
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data import personal_groups
-from sfumato.data.personal_groups import PersonalGroups
+from sfumato.data.personal_groups import CellParts, PersonalGroups
+from sfumato.data.portions import Portion
 from sfumato.errors import SourceError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
-    ChosenPositions,
-    GroupSampler,
-    PositionReader,
     fixed_size_quotas,
     independent_quotas,
     strict_group_sizes,
 )
+from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import Copies, PortionSampler, share_out
 from sfumato.values.schema import Attribute, Role, Schema
 
 PLACE = Attribute(name="place", role=Role.QUASI_IDENTIFIER, categories=tuple("abcd"))
@@ -149,43 +149,60 @@ def test_a_reader_gives_the_same_rows_however_they_are_batched():
     assert list(itertools.chain.from_iterable(seen.values())) == whole.tolist()
 
 
-@pytest.mark.parametrize("has_exact_sizes", [True, False])
-def test_copies_scale_a_sample_to_its_group(has_exact_sizes):
-    """Exactly, or within one row for each row kept."""
+def in_thirds(table, groups, quotas, copies, noise):
+    """Samplers of the three thirds of a table, with the rows of each, sorted by cell."""
+    order, cells = groups.sort_rows(table.codes)
+    third = order * 3 // table.number_of_rows
+    parts = CellParts.of(cells, third, np.ones_like(cells))
+    shares = share_out(groups, parts, quotas, copies, noise.named("shares"))
+    return [
+        (PortionSampler(groups, copies, Portion(number, share), noise), cells[third == number])
+        for number, share in enumerate(shares)
+    ]
+
+
+@pytest.mark.parametrize("is_exact", [True, False])
+def test_copies_scale_a_sample_to_its_group(is_exact):
+    """Over all portions: the quotas exactly; the sizes exactly, or within one row for each row kept."""
     table = random_table()
     groups = groups_of(table)
     kept = np.minimum(groups.sizes, 50)
     noise = NoiseSource.seeded(2)
     quotas = fixed_size_quotas(groups, kept, noise.stream(0))
-    sampler = GroupSampler(groups, quotas, has_exact_sizes=has_exact_sizes, noise=noise)
     sizes = np.zeros(kept.size, dtype=np.int64)
     rows = np.zeros(groups.counts.size, dtype=np.int64)
-    for number, batch in enumerate(table.scan()):
-        _, cells = groups.sort_rows(batch.codes)
-        is_kept, copies = sampler.take(cells, number)
-        np.add.at(sizes, groups.group_of_cell[cells[is_kept]], copies)
-        np.add.at(rows, cells[is_kept], 1)
-    sampler.finish()
+    made = Copies.of(groups, quotas, is_exact=is_exact)
+    for sampler, cells in in_thirds(table, groups, quotas, made, noise):
+        for number, batch in enumerate((cells[::2], cells[1::2])):
+            is_kept, copies = sampler.take(batch, number)
+            np.add.at(sizes, groups.group_of_cell[batch[is_kept]], copies)
+            np.add.at(rows, batch[is_kept], 1)
+        sampler.finish()
     assert rows.tolist() == quotas.tolist()
-    if has_exact_sizes:
+    if is_exact:
         assert sizes.tolist() == groups.sizes.tolist()
     else:
         assert (np.abs(sizes - groups.sizes) <= kept).all()
 
 
 def test_a_table_that_changed_between_readings_is_refused():
-    """A row too many, a row of a group never counted, a row too few."""
+    """A row too many, a row too few, a row of a cell that was elsewhere, a row of a group never counted."""
     table = random_table(200)
     groups = groups_of(table)
-    sampler = GroupSampler(groups, groups.counts, has_exact_sizes=True, noise=NoiseSource.seeded(1))
-    _, cells = groups.sort_rows(table.codes)
-    sampler.take(np.sort(np.append(cells, 0)), 0)
+    copies = Copies.of(groups, groups.counts, is_exact=True)
+
+    def fresh():
+        return in_thirds(table, groups, groups.counts, copies, NoiseSource.seeded(1))[0]
+
+    for change in (lambda cells: np.append(cells, cells[-1]), lambda cells: cells[:-1]):
+        sampler, cells = fresh()
+        sampler.take(change(cells), 0)
+        with pytest.raises(SourceError, match="changed between two readings"):
+            sampler.finish()
+    sampler, cells = fresh()
+    elsewhere = np.setdiff1d(np.arange(groups.counts.size), cells)[:1]
     with pytest.raises(SourceError, match="changed between two readings"):
-        sampler.finish()
-    fresh = GroupSampler(groups, groups.counts, has_exact_sizes=True, noise=NoiseSource.seeded(1))
-    fresh.take(cells[:-1], 0)
-    with pytest.raises(SourceError, match="changed between two readings"):
-        fresh.finish()
+        sampler.take(np.sort(np.append(cells, elsewhere)), 0)
     lone = PersonalGroups.of(
         ArrayTable(SCHEMA, {name: column[:1] for name, column in table.codes.items()}).count_occupied(
             ("place", "age", "job")

@@ -202,7 +202,7 @@ def test_expected_errors_are_those_that_come_out():
     stated = []
     for seed in range(30):
         publication = design.publish(table, NoiseSource.seeded(seed))
-        release = published(publication)
+        release = published(publication, table, NoiseSource.seeded(seed))
         stated.append(publication.law.estimate(release, Tabulation(by=("place", "sex", "job"))).variances)
     np.testing.assert_allclose(np.sqrt(np.mean(stated, axis=0)), planned.ravel(), rtol=0.06)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from array_tables import published
 from sfumato import publish, read_table
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.plan import plan
@@ -49,8 +50,8 @@ def rows(number=1_000, *, shares=None, seed=5):
 
 def published_codes(design, table, seed=1):
     """All rows that a design would publish, in private order, by attribute."""
-    batches = list(design.publish(table, NoiseSource.seeded(seed)).tables[0].batches())
-    return {name: np.concatenate([each.codes[name] for each in batches]) for name in batches[0].codes}
+    noise = NoiseSource.seeded(seed)
+    return published(design.publish(table, noise), table, noise).codes
 
 
 def test_public_attributes_are_published_as_they_are():

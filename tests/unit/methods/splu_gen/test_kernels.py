@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 
 import numpy as np
 
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels import draw_decoys, draw_from_groups
+from sfumato.methods.splu_gen.kernels.decoys import draw_decoys, draw_on_counts
 
 EXAMPLE = ["Hiv", "Flu", "Flu", "Fever", "Hiv", "Flu", "Fever", "Fever", "H5N1"]
 NAMES = sorted(set(EXAMPLE))
@@ -35,16 +36,33 @@ def test_the_paper_s_example_groups_and_the_table_it_published():
         assert shown in {EXAMPLE[other] for other in np.flatnonzero(groups == groups[row])}
 
 
-def test_every_shown_value_is_one_of_its_group_s():
-    """On the example's groups, a hundred times."""
-    groups = ordered_groups(CODES, 3)
-    stream = NoiseSource.seeded(1).stream(0)
-    seen = [set() for _ in range(9)]
-    for _ in range(100):
-        for row, code in enumerate(draw_from_groups(CODES, groups, 3, stream)):
-            seen[row].add(int(code))
-    for row in range(9):
-        assert seen[row] == set(CODES[groups == groups[row]].tolist())
+def test_every_place_draws_one_value_of_its_group():
+    """In groups of all three values a row shows any of them; rows of a value show as many as there are."""
+    counts = np.array([50, 50, 50])
+    drawn = draw_on_counts(counts, 3, NoiseSource.seeded(1))
+    assert np.bincount(drawn.values, weights=drawn.numbers).tolist() == counts.tolist()
+    assert set(zip(drawn.values.tolist(), drawn.shown.tolist(), strict=True)) == set(
+        itertools.product(range(3), repeat=2)
+    )
+
+
+def test_a_place_never_shows_what_its_group_lacks():
+    """In pairs, a value that half of the rows hold is in every group, and the other two never meet."""
+    drawn = draw_on_counts(np.array([2, 1, 1]), 2, NoiseSource.seeded(1))
+    seen = set(zip(drawn.values.tolist(), drawn.shown.tolist(), strict=True))
+    assert not seen & {(1, 2), (2, 1)}
+
+
+def test_draws_are_shared_out_whole():
+    """The portions' shares add up to the draws, and fit the rows of each portion."""
+    counts = np.array([[30, 0, 10], [5, 25, 0], [0, 15, 35]])
+    drawn = draw_on_counts(counts.sum(axis=0), 2, NoiseSource.seeded(1))
+    shares = drawn.split(counts, NoiseSource.seeded(2))
+    together = np.zeros((3, 3), int)
+    for share, rows in zip(shares, counts, strict=True):
+        assert np.bincount(share.values, weights=share.numbers, minlength=3).tolist() == rows.tolist()
+        np.add.at(together, (share.values, share.shown), share.numbers)
+    assert np.array_equal(together[drawn.values, drawn.shown], drawn.numbers)
 
 
 def test_groups_hold_different_values_of_the_right_number():

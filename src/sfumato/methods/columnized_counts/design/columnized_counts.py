@@ -24,7 +24,7 @@ from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
-from sfumato.release.publication import Publication, PublishedTable
+from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
@@ -297,7 +297,8 @@ class ColumnizedCounts(Design):
         return NoisyRows(matrix=self.matrix, long=long, column_budget=dropping)
 
     def _require_some(self, tables: Sequence[PublishedTable]) -> None:
-        is_empty = not any(batch.number_of_rows for each in tables for batch in each.batches())
+        drawn = [each.rows for each in tables if isinstance(each.rows, DrawnRows)]
+        is_empty = not any(batch.number_of_rows for each in drawn for batch in each.batches())
         if is_empty and not self.allow_empty:
             raise DataError(
                 "no row survived: none occurs often enough at these parameters. Raise epsilon or delta, lower k or the "

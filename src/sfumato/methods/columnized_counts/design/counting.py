@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.coarsening.merging import classes_of_groups, merge_classes
+from sfumato.data.portions import numbered_batches
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.columnized_counts.design.choice import SimilarityBudget, attribute_columns, item_columns
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
@@ -128,7 +129,7 @@ def _count_truncated(
 ) -> list[FragmentTally]:
     """Every row keeps its parts in a random choice of the columns it covers, batch by batch."""
     tallies = [FragmentTally(len(column.names)) for column in cut]
-    for number, batch in enumerate(table.scan(schema.names)):
+    for number, batch in numbered_batches(table.scan(schema.names)):
         codes = _recoded(batch.codes, coarser)
         covered = np.stack([column.is_covered(codes) for column in cut], axis=1)
         words = noise.stream(number).words(covered.size).reshape(covered.shape)

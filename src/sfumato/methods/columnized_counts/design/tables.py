@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from sfumato.methods.columnized_counts.law.columns import (
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.release.publication import PublishedTable
+from sfumato.release.publication import DrawnRows, PublishedTable
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, LongForm, Schema
 
@@ -71,10 +71,14 @@ def published_tables(
 def _table(
     name: str, attributes: tuple[Attribute, ...], rows: Columns, integers: Sequence[str]
 ) -> PublishedTable:
-    def batches() -> Iterator[CodedBatch]:
-        yield CodedBatch(rows, rows[COUNT_COLUMN].size)
-
-    return PublishedTable(name, Schema(attributes=attributes), batches, tuple(integers), may_be_empty=True)
+    batch = CodedBatch(rows, rows[COUNT_COLUMN].size)
+    return PublishedTable(
+        name,
+        Schema(attributes=attributes),
+        DrawnRows(lambda: iter([batch])),
+        tuple(integers),
+        may_be_empty=True,
+    )
 
 
 def _long_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -19,7 +19,6 @@ from sfumato.data.coarsening.building import (
     stated_hierarchies,
 )
 from sfumato.data.coarsening.hierarchy import Hierarchy
-from sfumato.data.personal_groups import refuse_changed_table
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.guarantees import Guarantee
@@ -47,12 +46,11 @@ from sfumato.methods.generalization.design.recoding import (
     search_levels,
 )
 from sfumato.methods.generalization.design.settings import contradiction
-from sfumato.methods.generalization.kernels.applying import UncountedRowsError
+from sfumato.methods.generalization.kernels.applying import ApplyRecoding
 from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, Ordered
 from sfumato.methods.generalization.kernels.rows import Criterion
 from sfumato.methods.generalization.law import GeneralizedRows
-from sfumato.release.publication import Publication, PublishedTable
-from sfumato.values.batches import CodedBatch
+from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -249,18 +247,10 @@ class Generalization(Design):
         recoded = self.recode(table)
         schema = recoded.published_schema(table.schema)
 
-        def batches() -> Iterator[CodedBatch]:
-            for batch in table.scan():
-                try:
-                    changed, kept = recoded.recoding.apply(batch.codes)
-                except UncountedRowsError:
-                    refuse_changed_table()
-                codes = {name: {**batch.codes, **changed}[name][kept] for name in schema.names}
-                yield CodedBatch(codes, int(kept.sum()))
-
+        rows = MadeRows(table.schema.publishable.names, ApplyRecoding(recoded.recoding, schema.names))
         is_fixed = self.search == "fixed"
         return Publication(
-            tables=(PublishedTable("rows", schema, batches),),
+            tables=(PublishedTable("rows", schema, rows),),
             law=GeneralizedRows(
                 attributes=table.schema.publishable.attributes,
                 covers=recoded.covers,

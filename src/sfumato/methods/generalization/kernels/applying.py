@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.portions import Portion, refuse_changed_table
 from sfumato.values.arrays import Booleans, Integers
+from sfumato.values.batches import CodedBatch
 from sfumato.values.mixed_radix import MixedRadix
 
 Codes = Mapping[str, npt.NDArray[Any]]
-
-
-class UncountedRowsError(Exception):
-    """Rows have combinations that were not there when the recoding was made."""
 
 
 class Recoding(Protocol):
@@ -91,13 +90,39 @@ class BoxRecoding:
     published: dict[str, Integers]
 
     def apply(self, codes: Codes) -> tuple[dict[str, npt.NDArray[Any]], Booleans]:
-        """Published codes; every row is kept."""
+        """Published codes; every row is kept. Combinations that were not counted are refused."""
         keys = self.radix.encode([codes[name] for name in self.names])
         place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         if not np.array_equal(self.keys[place], keys):
-            raise UncountedRowsError
+            refuse_changed_table()
         recoded = {name: column[place] for name, column in self.published.items()}
         return recoded, np.ones(len(keys), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class ApplyRecoding:
+    """The row phase: generalized rows, without those to be dropped. Nothing is drawn.
+
+    Parameters
+    ----------
+    recoding
+        What becomes of the codes.
+    names
+        Attributes to publish.
+    """
+
+    recoding: Recoding
+    names: tuple[str, ...]
+
+    def __call__(
+        self, batches: Iterator[CodedBatch], portion: Portion[None], noise: NoiseSource
+    ) -> Iterator[CodedBatch]:
+        """Generalized rows."""
+        del portion, noise
+        for batch in batches:
+            changed, kept = self.recoding.apply(batch.codes)
+            codes = {**batch.codes, **changed}
+            yield CodedBatch({name: codes[name][kept] for name in self.names}, int(kept.sum()))
 
 
 def is_member(keys: Integers, known: Integers) -> Booleans:

@@ -35,7 +35,7 @@ from sfumato.methods.noisy_marginals.law.noisy_counts import (
     NoisyMarginal,
 )
 from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table, private_tables, size_table
-from sfumato.release.publication import Publication, PublishedTable
+from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.result_tables import ResultTable
@@ -235,7 +235,7 @@ class NoisyMarginals(Design):
         if elsewhere or not tables:
             # The first category of everything: a row that says nothing of any person.
             row = CodedBatch({each.name: np.zeros(1, each.code_type) for each in schema.attributes}, 1)
-            tables = (*tables, PublishedTable(SCHEMA_TABLE, schema, lambda: iter([row])))
+            tables = (*tables, PublishedTable(SCHEMA_TABLE, schema, DrawnRows(lambda: iter([row]))))
         return Publication(
             tables=tables,
             law=law,
@@ -313,7 +313,9 @@ class NoisyMarginals(Design):
                 columns[COUNT_COLUMN] = part + self._draw(marginal.noise, bits, number, part.size)
                 yield CodedBatch(columns, part.size)
 
-        return PublishedTable(marginal.table, Schema(attributes=attributes), batches, (COUNT_COLUMN,))
+        return PublishedTable(
+            marginal.table, Schema(attributes=attributes), DrawnRows(batches), (COUNT_COLUMN,)
+        )
 
     def _draw(
         self, law: DiscreteLaplace | DiscreteGaussian, noise: NoiseSource, number: int, count: int

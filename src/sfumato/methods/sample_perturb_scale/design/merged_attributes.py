@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sfumato.data.coarsening.merging import classes_of_groups, merge_classes
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
+from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import recode
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import DegreesOfFreedom, Linkage, merge_values
 from sfumato.values.schema import Attribute, Schema
 
@@ -39,10 +40,7 @@ class MergedSchema:
 
     def recode(self, codes: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
         """The published columns of some rows."""
-        return {
-            name: self.recoding[name][codes[name]] if name in self.recoding else codes[name]
-            for name in self.schema.names
-        }
+        return recode(codes, self.schema.names, self.recoding)
 
 
 def merge_schema(schema: Schema, merged_values: MergedValues, *, learned: bool) -> MergedSchema:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.chance.randomness import NoiseSource
-from sfumato.data.personal_groups import PersonalGroups
+from sfumato.data.personal_groups import CellParts, PersonalGroups
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -29,10 +28,14 @@ from sfumato.methods.sample_perturb_scale.design.merged_attributes import (
     merge_schema,
 )
 from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
-    GroupSampler,
     fixed_size_quotas,
     independent_quotas,
     strict_group_sizes,
+)
+from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import (
+    Copies,
+    SampleRows,
+    share_out,
 )
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import SIGNIFICANCE, DegreesOfFreedom
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
@@ -42,9 +45,8 @@ from sfumato.methods.sample_perturb_scale.plan.expectations import (
     merged_table,
     private_tables,
 )
-from sfumato.release.publication import Publication, PublishedTable
+from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
-from sfumato.values.batches import CodedBatch
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -266,36 +268,24 @@ class SamplePerturbScale(Design):
         merged, merged_values = self.merge_values(table)
         promise = self.promise(table.schema, published=merged.schema)
         warn_of_two_categories(promise)
-        groups = count_groups(table, merged, promise)
+        groups, parts = count_groups(table, merged, promise)
         quotas = self.quotas(groups, promise, noise)
+        copies = Copies.of(groups, quotas, is_exact=self.strict)
         law = self.law(promise)
-        kernel = law.distortion.drawn
-
-        def batches() -> Iterator[CodedBatch]:
-            sampler = GroupSampler(groups, quotas, has_exact_sizes=self.strict, noise=noise.named("sample"))
-            perturbing = noise.named(f"perturb {promise.sensitive}")
-            for number, batch in enumerate(table.scan()):
-                codes = merged.recode(batch.codes)
-                order, cells = groups.sort_rows(codes)
-                is_kept, copies = sampler.take(cells, number)
-                rows = order[is_kept]
-                # Perturbed before it is repeated: all copies of a row are the same draw.
-                sensitive = perturbing.stream(number).perturb_uniformly(
-                    codes[promise.sensitive][rows], kernel
-                )
-                if self.publish_as == "weights":
-                    kept = {name: column[rows] for name, column in codes.items()}
-                    yield CodedBatch({**kept, promise.sensitive: sensitive, WEIGHT: copies}, rows.size)
-                else:
-                    repeated = np.repeat(rows, copies)
-                    kept = {name: column[repeated] for name, column in codes.items()}
-                    kept[promise.sensitive] = np.repeat(sensitive, copies)
-                    yield CodedBatch(kept, repeated.size)
-            sampler.finish()
-
+        step = SampleRows(
+            groups,
+            copies,
+            merged.schema.names,
+            merged.recoding,
+            promise.sensitive,
+            law.distortion.drawn,
+            law.weight,
+        )
+        shares = share_out(groups, parts, quotas, copies, noise.named("shares"))
+        rows = MadeRows(table.schema.publishable.names, step, shares)
         integers = (WEIGHT,) if self.publish_as == "weights" else ()
         return Publication(
-            tables=(PublishedTable("rows", merged.schema, batches, integers=integers),),
+            tables=(PublishedTable("rows", merged.schema, rows, integers=integers),),
             law=law,
             published_as_they_are=tuple(name for name in merged.schema.names if name != promise.sensitive),
             assumptions=ASSUMPTIONS if self.strict else (*ASSUMPTIONS, ROUNDING_ASSUMPTION),
@@ -321,7 +311,7 @@ class SamplePerturbScale(Design):
             return tables
         merged, merged_values = self.merge_values(table)
         promise = self.promise(schema, published=merged.schema)
-        groups = count_groups(table, merged, promise)
+        groups, _ = count_groups(table, merged, promise)
         quotas = self.quotas(groups, promise, NoiseSource.from_operating_system())
         shown = (merged_table(merged_values),) if merged_values else ()
         return (*tables, *shown, *private_tables(promise, self.law(promise), merged.schema, groups, quotas))
@@ -361,18 +351,21 @@ def personal_roles(schema: Schema) -> tuple[tuple[Attribute, ...], Attribute]:
     return groups, sensitive
 
 
-def count_groups(table: PrivateTable, merged: MergedSchema, promise: ReconstructionPrivacy) -> PersonalGroups:
-    """The personal groups of a table after merging."""
-    occupied = table.count_occupied((*promise.groups, promise.sensitive))
-    if not occupied.counts.size:
+def count_groups(
+    table: PrivateTable, merged: MergedSchema, promise: ReconstructionPrivacy
+) -> tuple[PersonalGroups, CellParts]:
+    """The personal groups of a table after merging, and the rows of their cells in each portion."""
+    counted = table.count_portions((*promise.groups, promise.sensitive))
+    if not counted.number_of_portions:
         # The same refusal as everywhere else.
         _ = table.number_of_rows
-    return PersonalGroups.of(
-        occupied,
+    groups, cells = PersonalGroups.with_cells(
+        counted.occupied,
         merged.schema.select(promise.groups),
         merged.schema[promise.sensitive],
         recoding=merged.recoding,
     )
+    return groups, CellParts.of(cells, counted.portions, counted.occupied.counts)
 
 
 def warn_of_two_categories(promise: ReconstructionPrivacy) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.personal_groups import PersonalGroups
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale, count_groups
 from sfumato.methods.sample_perturb_scale.plan.expectations import violation_table
@@ -110,7 +109,7 @@ def find_violations(table: PrivateTable, design: SamplePerturbScale) -> Violatio
     """
     merged, _ = design.merge_values(table)
     promise = design.promise(table.schema, published=merged.schema)
-    groups: PersonalGroups = count_groups(table, merged, promise)
+    groups, _ = count_groups(table, merged, promise)
     violated = promise.are_violated(groups.counts, groups.starts)
     possible = math.prod(merged.schema[name].size for name in promise.groups)
     return ViolationReport(

@@ -1,0 +1,1 @@
+"""Drawing decoys on counts, and dealing them to rows."""
