@@ -30,7 +30,7 @@ def test_the_tests_named_after_a_file_come_first():
 
 def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
     """The law of SPLU-Gen by the statistics of its decoys too, and not by those of another method."""
-    tests = own_tests(Path("src/sfumato/methods/splu_gen/kernels.py"))
+    tests = own_tests(Path("src/sfumato/methods/splu_gen/kernels/decoys.py"))
     assert tests[0] == Path("tests/unit/methods/splu_gen/test_kernels.py")
     assert Path("tests/statistical/test_splu_gen.py") in tests
     assert Path("tests/statistical/test_anatomy.py") not in tests

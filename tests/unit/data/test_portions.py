@@ -12,6 +12,7 @@ from sfumato.data import portions
 from sfumato.data.portions import Portion, in_portions, numbered_batches, rebatched
 from sfumato.errors import DataError
 from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Attribute, Role, Schema
 
 
 def batches(*sizes):
@@ -77,6 +78,13 @@ def test_the_engine_counts_the_portions_that_a_scan_gives():
     ]
     assert counted.of_attribute("job").tolist() == expected
     assert counted.number_of_portions == len(expected) == 9
+
+
+def test_portions_are_counted_as_the_schema_reads_cells():
+    """Values that it recodes count as their category."""
+    recoded = Attribute(name="job", role=Role.SENSITIVE, recode={"work": ("1", "2"), "none": ("3",)})
+    table = read_table(pa.table({"job": ["1", "2", "3", "work"] * 2}), Schema(attributes=(recoded,)))
+    assert table.count_portions(["job"]).of_attribute("job").tolist() == [[5, 1], [1, 1]]
 
 
 def test_counting_portions_refuses_what_the_schema_does_not_know():
