@@ -133,7 +133,8 @@ def test_averaging_over_releases_removes_the_protection():
 
 
 @pytest.mark.parametrize(
-    ("counts", "gamma", "relative_error"), [([0], 5, 0.3), ([], 5, 0.3), ([1], 1, 0.3), ([1], 5, 0.0)]
+    ("counts", "gamma", "relative_error"),
+    [([0], 5, 0.3), ([2, 0], 5, 0.3), ([], 5, 0.3), ([1], 1, 0.3), ([1], 5, 0.0)],
 )
 def test_meaningless_questions_are_refused(counts, gamma, relative_error):
     """A count of 0 has no relative error; a group of one hides nothing."""
