@@ -16,6 +16,7 @@
     ├── LedgerError                       the ledger of releases cannot be used
     │   └── PublishedBeforeError          another release of the table adds to one that is still out
     ├── NotIdentifiableError              the release's law leaves the asked quantity undetermined
+    │   └── NoSolutionError               the estimated counts determine no such number; carries the reason
     ├── TooLargeError                     the request would not fit in memory; says how to ask for less
     ├── DownloadError                     a data set could not be fetched, or is not the one expected
     └── MissingExtraError (ImportError)   an optional part is not installed; carries the install command
@@ -131,6 +132,21 @@ class PublishedBeforeError(LedgerError):
 
 class NotIdentifiableError(SfumatoError):
     """The release's law leaves the asked quantity undetermined."""
+
+
+class NoSolutionError(NotIdentifiableError):
+    """The estimated counts determine no such number: noise, or the rows themselves, leave it open.
+
+    Attributes
+    ----------
+    reason
+        In one or two words, for programs: ``"separation"``, ``"indefinite"``, ``"weak"``, ``"no root"``,
+        ``"undefined"``.
+    """
+
+    def __init__(self, message: str, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(message)
 
 
 class TooLargeError(SfumatoError):

@@ -1,0 +1,179 @@
+"""Generalized linear models as estimating equations on counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates
+from sfumato.values.number_text import show
+
+FamilyName = Literal["logistic", "multinomial", "poisson", "linear"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """How the mean of a response follows from linear predictors.
+
+    Parameters
+    ----------
+    mean
+        Of predictors ``(cells, q)``, the means ``(cells, q)``.
+    spread
+        Of predictors ``(cells, q)``, the derivative of the means ``(cells, q, q)``.
+    largest_predictor
+        Size of a predictor beyond which no finite coefficient fits.
+    largest_move
+        What a coefficient may move in one step: where means saturate, a full step can overshoot for good.
+    """
+
+    mean: Callable[[Floats], Floats]
+    spread: Callable[[Floats], Floats]
+    largest_predictor: float
+    largest_move: float
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a refusal calls the parts of a model: public names, and estimated counts are all it may quote.
+
+    Parameters
+    ----------
+    terms
+        The coefficients.
+    patterns
+        Of each cell, its covariates.
+    response
+        What is modelled.
+    """
+
+    terms: tuple[str, ...]
+    patterns: tuple[str, ...]
+    response: str
+
+
+def _shares(predictors: Floats) -> Floats:
+    """Shares of categories after the first, whose predictor is 0."""
+    largest = np.maximum(predictors.max(axis=1, keepdims=True), 0)
+    odds = np.exp(predictors - largest)
+    return np.asarray(odds / (np.exp(-largest) + odds.sum(axis=1, keepdims=True)))
+
+
+def _spread_of_shares(predictors: Floats) -> Floats:
+    shares = _shares(predictors)
+    return np.asarray(shares[:, :, None] * np.eye(shares.shape[1]) - shares[:, :, None] * shares[:, None, :])
+
+
+def _exponential(predictors: Floats) -> Floats:
+    # Beyond the largest predictor the fit is refused; it must not overflow on the way there.
+    return np.exp(np.minimum(predictors, 100))
+
+
+FAMILIES: Mapping[FamilyName, Family] = {
+    "logistic": Family(_shares, _spread_of_shares, 15, 4),
+    "multinomial": Family(_shares, _spread_of_shares, 15, 4),
+    "poisson": Family(_exponential, lambda predictors: _exponential(predictors)[:, :, None], 30, 4),
+    "linear": Family(
+        lambda predictors: predictors, lambda predictors: np.ones((*predictors.shape, 1)), np.inf, np.inf
+    ),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class GeneralizedLinearModel:
+    """Scores ``x (y - mean(x theta))`` of a model with canonical link, cell by cell.
+
+    The sum of ``x y`` needs tables of each term with the response, that of ``x mean`` the table of the
+    covariates: the cells may be those of one joint table or of several smaller ones.
+
+    Parameters
+    ----------
+    family
+        Mean and spread.
+    design
+        Covariates of each cell, ``(cells, d)``; zero in cells that tell of the response only.
+    response
+        What one row of each cell adds to the sums of ``y x``, ``(p, cells)`` with ``p = q d``: the
+        coefficients of the first category, then of the second.
+    words
+        Names to explain a refusal with.
+    """
+
+    family: Family
+    design: Floats
+    response: Floats
+    words: Words
+
+    @property
+    def largest_move(self) -> float:
+        """What a coefficient may move in one Newton step."""
+        return self.family.largest_move
+
+    @classmethod
+    def of_joint(
+        cls, family: Family, design: Floats, outcomes: Floats, words: Words
+    ) -> GeneralizedLinearModel:
+        """The model on one table whose cells have covariates ``(cells, d)`` and outcomes ``(cells, q)``."""
+        products = outcomes.T[:, None, :] * design.T[None, :, :]
+        return cls(family, design, products.reshape(-1, len(design)), words)
+
+    def predictors(self, theta: Floats) -> Floats:
+        """Linear predictors of every cell, ``(cells, q)``."""
+        width = self.design.shape[1]
+        return np.asarray(self.design @ theta.reshape(-1, width).T)
+
+    def scores(self, theta: Floats) -> Floats:
+        """``(p, cells)``."""
+        means = self.family.mean(self.predictors(theta))
+        expected = means.T[:, None, :] * self.design.T[None, :, :]
+        return np.asarray(self.response - expected.reshape(self.response.shape))
+
+    def slopes(self, theta: Floats) -> Floats:
+        """``(p, p, cells)``."""
+        spread = self.family.spread(self.predictors(theta))
+        number = len(theta)
+        blocks = np.einsum("ckl,ci,cj->kiljc", spread, self.design, self.design)
+        return np.asarray(blocks.reshape(number, number, -1))
+
+    def refusal(self, theta: Floats, counts: Estimates) -> str | None:
+        """Why no finite coefficient fits, once a predictor has run away; None before."""
+        sizes = np.abs(self.predictors(theta)).max(axis=1)
+        if sizes.max() <= self.family.largest_predictor:
+            return None
+        worst = int(np.argmax(sizes))
+        return (
+            f"no finite coefficient fits: {self._outcome_among(worst, counts)}. "
+            "Merge categories, leave a term out, or ask a release of more rows or less noise."
+        )
+
+    def _outcome_among(self, worst: int, counts: Estimates) -> str:
+        """The estimated mean of the response where the predictor has run away, as far as the cells tell."""
+        pattern, response = self.words.patterns[worst], self.words.response
+        alike = (self.design == self.design[worst]).all(axis=1)
+        # The first column is the intercept, so its products with the response are the response itself.
+        outcomes = self.response[0] * alike
+        if not outcomes.any() or counts.values[alike].sum() == 0:
+            return f"the estimated counts leave {response} among {pattern} without any spread"
+        mean = counts.ratio(outcomes, alike.astype(float))
+        value, error = float(mean.values[0]), float(mean.standard_errors[0])
+        return f"the estimates put {response} among {pattern} at {show(value, error)} ± {show(error, error)}"
+
+    def describe_direction(self, direction: Floats, counts: Estimates) -> str:
+        """The term that a direction is mostly about, and the covariates that fewest rows have."""
+        term = self.words.terms[int(np.argmax(np.abs(direction)))]
+        alike = np.array(
+            [each == np.array(self.words.patterns) for each in dict.fromkeys(self.words.patterns)]
+        )
+        has_covariates = self.design.any(axis=1)
+        rows = counts.linear(np.array([each & has_covariates for each in alike], dtype=float))
+        fewest = int(np.argmin(rows.values))
+        pattern = list(dict.fromkeys(self.words.patterns))[fewest]
+        value, error = float(rows.values[fewest]), float(rows.standard_errors[fewest])
+        return (
+            f"The estimated number of rows with {pattern} is {show(value, error)} ± {show(error, error)}: "
+            f"too few to carry {term}."
+        )

@@ -1,0 +1,235 @@
+"""From estimated counts to anything computed from them: the one place where errors are carried on.
+
+A statistic is a smooth function of true counts, or the root of an equation on them. Its estimate is the same
+function, or the same root, at the estimated counts, negative ones included: an estimating equation needs only
+a few sums over all cells to be near their expectations, and cutting cells at zero would bias those sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from sfumato.errors import NoSolutionError
+from sfumato.laws import Target
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates
+
+LARGEST_NUMBER_OF_STEPS = 60
+"""Newton steps after which there is no root; 4 to 8 are usual."""
+RELATIVE_MOVE = 1e-10
+SCALED_SCORE = 1e-6
+"""Both must be undercut for a root: the relative size of the last step, and the score in standard deviations."""
+EXACT = 1e-7
+"""Standard error, as a share of its value, below which a sum of counts is known exactly."""
+LEAST_STRENGTH = 2.0
+"""Standard errors by which the information must differ from zero in every direction."""
+
+
+class Equation(Protocol):
+    """What determines theta, ``(p,)``: the sum over cells of count times score is zero."""
+
+    @property
+    def largest_move(self) -> float:
+        """What an entry of theta may move in one step."""
+
+    def scores(self, theta: Floats) -> Floats:
+        """What one row of each cell adds, ``(p, cells)``."""
+
+    def slopes(self, theta: Floats) -> Floats:
+        """What one row of each cell adds to minus the derivative of the sum, ``(p, p, cells)``."""
+
+    def refusal(self, theta: Floats, counts: Estimates) -> str | None:
+        """Why no finite root can follow from here; None while one may."""
+
+    def describe_direction(self, direction: Floats, counts: Estimates) -> str:
+        """What the counts say too little about when a combination of theta cannot be told, as a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Root:
+    """Where an estimating equation holds.
+
+    Parameters
+    ----------
+    estimates
+        Theta, ``(p,)``, with its covariance.
+    information
+        Minus the derivative of the summed scores, ``(p, p)``.
+    strength
+        The least number of standard errors by which the information differs from zero, over directions;
+        infinite where it is known exactly.
+    steps
+        Newton steps taken.
+    """
+
+    estimates: Estimates
+    information: Floats
+    strength: float
+    steps: int
+
+
+def carry(
+    values: Floats, gradient: Floats, counts: Estimates, target: Target, *, draw: Floats | None = None
+) -> Estimates:
+    """Estimates of functions of true counts, by the delta method.
+
+    Parameters
+    ----------
+    values
+        The functions at the estimated counts, ``(k,)``.
+    gradient
+        ``(k, cells)``.
+    counts
+        Estimated counts of all rows in question, with their ``table`` covariance: laws differ in how they add
+        the drawing of the rows to it, so it is added here.
+    target
+        With ``"population"`` the variance of drawing the rows comes on top, ``G diag(n) G' - G n n' G' / N``.
+    draw
+        Covariance of drawing, ``(k, k)``, where the counts are several tables and not one joint.
+
+    Examples
+    --------
+    >>> counts = Estimates.with_covariance(np.array([30.0, 70.0]), np.diag([4.0, 4.0]))
+    >>> share = carry(np.array([0.3]), np.array([[0.007, -0.003]]), counts, "table")
+    >>> round(float(share.standard_errors[0]), 6)
+    0.015232
+    """
+    noise = counts.linear(gradient)
+    if target == "table":
+        return Estimates(values, noise.variances, noise.covariance)
+    if draw is None:
+        draw = drawing(gradient, counts.values)
+    assert noise.covariance is not None
+    variances = noise.variances + np.clip(np.diagonal(draw), 0, None)
+    return Estimates(values, variances, noise.covariance + draw)
+
+
+def drawing(gradient: Floats, counts: Floats) -> Floats:
+    """Covariance of ``gradient @ counts`` when the rows are a multinomial draw, ``(k, k)``."""
+    sums = gradient @ counts
+    total = counts.sum()
+    spread = (gradient * counts) @ gradient.T
+    # At a root the sums are zero, and a total of zero then does no harm.
+    return np.asarray(spread if not sums.any() else spread - np.outer(sums, sums) / total)
+
+
+def solve(
+    equation: Equation, counts: Estimates, start: Floats, target: Target, *, is_joint: bool = True
+) -> Root:
+    """The root of an estimating equation on true counts, from estimated ones.
+
+    Parameters
+    ----------
+    equation
+        Scores and their slopes by cell.
+    counts
+        With ``table`` covariance; cells may be negative and are never cut.
+    start
+        First theta, ``(p,)``.
+    target
+        What the standard errors are about.
+    is_joint
+        Whether the cells are one table of all rows. Cells of several tables carry no draw of their own; the
+        information then stands for it, which is right when the model is.
+
+    Raises
+    ------
+    NoSolutionError
+        With the reason: separation, indefinite information, information within the noise, or no convergence.
+
+    Notes
+    -----
+    With Psi the scores at the root and A the information, ``Cov(theta) = A^-1 Psi Cov(n) Psi' A^-T``; the
+    population's draw adds ``sum n psi psi'`` in the middle (its ``n n'/N`` vanishes because ``Psi n = 0``).
+    """
+    theta, steps = find_root(equation, counts, start)
+    slopes = equation.slopes(theta)
+    information = slopes @ counts.values
+    _refuse_indefinite(equation, information, counts)
+    strength, weakest = _strength(slopes, information, counts)
+    if strength < LEAST_STRENGTH:
+        raise NoSolutionError(
+            f"the information is only {strength:.2g} standard errors from zero, so the noise could make the fit "
+            f"anything; {LEAST_STRENGTH:g} are needed. {equation.describe_direction(weakest, counts)} "
+            "Merge categories, leave a term out, or ask a release of more rows or less noise.",
+            reason="weak",
+        )
+    gradient = np.asarray(np.linalg.solve(information, equation.scores(theta)), dtype=np.float64)
+    draw = None if is_joint else np.asarray(np.linalg.inv(information), dtype=np.float64)
+    return Root(carry(theta, gradient, counts, target, draw=draw), information, strength, steps)
+
+
+def find_root(equation: Equation, counts: Estimates, start: Floats) -> tuple[Floats, int]:
+    """Theta at which the summed scores vanish, and the Newton steps taken; no error is attached.
+
+    Raises
+    ------
+    NoSolutionError
+        When theta runs away or does not settle; the last step is never returned.
+    """
+    theta = start
+    scores = equation.scores(theta)
+    # Fixed, so that scores at different theta can be compared.
+    scale = np.sqrt(np.square(scores) @ np.abs(counts.values)) + np.finfo(float).tiny
+    score = scores @ counts.values
+    for step in range(1, LARGEST_NUMBER_OF_STEPS + 1):
+        refusal = equation.refusal(theta, counts)
+        if refusal is not None:
+            raise NoSolutionError(refusal, reason="separation")
+        move = np.linalg.lstsq(equation.slopes(theta) @ counts.values, score)[0]
+        longest = float(np.abs(move).max())
+        if longest > equation.largest_move:
+            move *= equation.largest_move / longest
+        for _ in range(30):
+            following = equation.scores(theta + move) @ counts.values
+            if np.abs(following / scale).max() <= np.abs(score / scale).max():
+                break
+            move = move / 2
+        theta, score = theta + move, following
+        is_still = np.abs(move).max() <= RELATIVE_MOVE * max(1.0, float(np.abs(theta).max()))
+        if is_still and np.abs(score / scale).max() <= SCALED_SCORE:
+            return theta, step
+    raise NoSolutionError(
+        f"no root was found in {LARGEST_NUMBER_OF_STEPS} steps: the estimated counts fit no coefficients. "
+        "Merge categories, or leave a term out.",
+        reason="no root",
+    )
+
+
+def _refuse_indefinite(equation: Equation, information: Floats, counts: Estimates) -> None:
+    values, vectors = np.linalg.eigh(_scaled(information))
+    # A column that is a combination of others leaves an eigenvalue of rounding size, not zero.
+    if values[0] > 1e-12 * max(values[-1], 0):
+        return
+    raise NoSolutionError(
+        "the estimated counts give some combination of the coefficients no information. "
+        f"{equation.describe_direction(vectors[:, 0], counts)} Merge categories, or leave a term out.",
+        reason="indefinite",
+    )
+
+
+def _scaled(information: Floats) -> Floats:
+    """Rows and columns brought to one size, so that coefficients in different units compare."""
+    sizes = np.sqrt(np.abs(np.diagonal(information)))
+    sizes[sizes == 0] = 1
+    return np.asarray(information / np.outer(sizes, sizes))
+
+
+def _strength(slopes: Floats, information: Floats, counts: Estimates) -> tuple[float, Floats]:
+    """Least ratio of ``v'Av`` to its standard error over eigenvectors v of the scaled A, and that v.
+
+    ``v'Av`` is linear in the counts, so its standard error comes from the law.
+    """
+    sizes = np.sqrt(np.abs(np.diagonal(information)))
+    vectors = np.linalg.eigh(_scaled(information))[1] / sizes[:, None]
+    weights = np.einsum("ik,ijc,jk->kc", vectors, slopes, vectors)
+    combined = counts.linear(weights)
+    ratios = np.full(len(weights), np.inf)
+    # What is left of an exact table's error is the last digits of its floats.
+    is_open = combined.standard_errors > EXACT * np.abs(combined.values)
+    np.divide(combined.values, combined.standard_errors, out=ratios, where=is_open)
+    weakest = int(np.argmin(ratios))
+    return float(ratios[weakest]), np.asarray(vectors[:, weakest])
