@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,21 @@ def run_python(code: str, *arguments: str | Path) -> Run:
     if process.returncode != 0:
         raise SystemExit(f"a measured process failed with exit code {process.returncode}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def run_for_output(code: str, *arguments: str | Path) -> str:
+    """Run a piece of Python in a process of its own; what it printed."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def finish(measurements: Iterable[Measurement]) -> None:
+    """Print each figure as it comes; exit with 1 when one was over its limit."""
+    over = False
+    for each in measurements:
+        print(each, flush=True)
+        over |= each.value > each.limit
+    sys.exit(int(over))
 
 
 def median(runs: list[Run]) -> Run:

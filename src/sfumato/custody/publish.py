@@ -22,9 +22,10 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
+from sfumato.release.loading import load_release
 from sfumato.release.manifest import Format, Manifest, TableEntry
 from sfumato.release.publication import Publication
-from sfumato.release.release import Release, load_release
+from sfumato.release.release import Release
 from sfumato.release.signature import Signer
 from sfumato.release.storage import Progress, refuse_existing_folder, write_release
 from sfumato.values.schema import Schema

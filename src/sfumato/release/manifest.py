@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -38,7 +39,7 @@ class TableEntry(Frozen):
     attributes: dict[str, Any]
     integers: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def schema_of_attributes(self) -> Schema:
         """The categorical columns."""
         return Schema.from_dict({"attributes": self.attributes})

@@ -8,15 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, get_args
 
-from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
+from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.release.signature import Signature, read_signature
-from sfumato.release.storage import read_manifest, verified_source
 from sfumato.values.answers import Answer, AnswerTable
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -48,7 +47,6 @@ class Release:
         self.manifest = manifest
         self.sources = sources
         self.engine = engine
-        self._occupied: dict[tuple[tuple[str, ...], str | None], OccupiedCounts] = {}
 
     def __repr__(self) -> str:
         return (
@@ -135,24 +133,17 @@ class Release:
         QueryError
             When the rows lack an attribute, be it that another published table holds it.
         """
-        rows = self.manifest.tables[0].schema_of_attributes
-        conditions = [(rows[name], codes) for name, codes in (where or Selection()).conditions]
-        source = self.sources[self.manifest.tables[0].name]
-        return self.engine.count_by(source, rows.select(names), conditions)
+        return self._counts.count_by(names, where or Selection())
 
     def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
-        """Published combinations that occur, with their rows or the sum of an integer column of theirs.
+        """Published combinations that occur, with their rows or the sum of an integer column of theirs."""
+        return self._counts.count_occupied(names, weight)
 
-        Kept for the next question about the same attributes: a law may need it for every query.
-        """
-        asked = (tuple(names), weight)
-        if asked not in self._occupied:
-            entry = self.manifest.tables[0]
-            attributes = entry.schema_of_attributes.select(names)
-            counted = self.engine.count_occupied(self.sources[entry.name], attributes, weight=weight)
-            # One entry only: it takes the memory of all the combinations that occur.
-            self._occupied = {asked: counted}
-        return self._occupied[asked]
+    @cached_property
+    def _counts(self) -> KeptCounts:
+        """Counts of the published rows, kept: a law may ask for the same in every query."""
+        entry = self.manifest.tables[0]
+        return KeptCounts(self.engine, self.sources[entry.name], entry.schema_of_attributes)
 
     def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
         """Columns of one published table as they stand: categories as codes, whole numbers as they are."""
@@ -187,12 +178,38 @@ class Release:
         estimator
             Another estimator of the release's law, by name; the unbiased one when not given.
         """
-        where = Selection.parse(question, self.schema)
+        return self._ask(Selection.parse(question, self.schema), confidence_level, target, estimator)
+
+    def _ask(
+        self, where: Selection, confidence_level: float, target: Target, estimator: str | None
+    ) -> Answer:
         estimates = self._estimate(Tabulation(where=where), target, estimator)
         # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
         notes = self.law.notes(self, where, estimates) if estimator is None else ()
         asked = where.describe(self.schema)
         return self._answer(asked, estimates, confidence_level, target, estimator, note="; ".join(notes))
+
+    def queries(
+        self,
+        questions: Sequence[str],
+        *,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+        estimator: str | None = None,
+    ) -> tuple[Answer, ...]:
+        """Answers to many questions, each as :meth:`query` gives it.
+
+        The rows are read once for all of them where the law works from counts: for 1,000 questions
+        over a few sets of attributes, a few times the cost of one.
+
+        Raises
+        ------
+        QueryError
+            With the number of the first question that cannot be read, before any is answered.
+        """
+        asked = Selection.parse_all(questions, self.schema)
+        with self._counts.expecting(frozenset(each.names) for each in asked):
+            return tuple(self._ask(each, confidence_level, target, estimator) for each in asked)
 
     def proportion(
         self,
@@ -379,20 +396,3 @@ def _refuse_unknown(target: str) -> None:
             f"target must be one of {', '.join(get_args(Target))}, got {target!r}. Leave it out for the table's own rows.",
             parameter="target",
         )
-
-
-def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release:
-    """Open a release folder, after checking that nothing in it was changed.
-
-    Raises
-    ------
-    ReleaseError
-        When it is not a release, was damaged or edited, or is of a version not known here.
-    """
-    path = Path(folder)
-    manifest = read_manifest(path)
-    sources = {entry.name: verified_source(path, entry) for entry in manifest.tables}
-    release = Release(path, manifest, sources, engine or DuckDBEngine())
-    # Unknown laws and guarantees, and a law that does not fit, are refused on opening, not in the middle of an analysis.
-    _ = release.law, release.guarantees, release.schema
-    return release

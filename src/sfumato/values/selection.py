@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from sfumato.errors import QueryError
@@ -119,6 +119,19 @@ class Selection:
         'Slaes'; did you mean 'Sales'?
         """
         return cls(_conjunction(read_conditions(text, schema)))
+
+    @classmethod
+    def parse_all(cls, texts: Sequence[str], schema: Schema) -> tuple[Selection, ...]:
+        """Read many queries; the first that cannot be read is refused with its number, counted from 1."""
+        if isinstance(texts, str):
+            raise QueryError("many questions are a list of texts, got one text. Ask it by query.")
+        found = []
+        for number, text in enumerate(texts, 1):
+            try:
+                found.append(cls.parse(text, schema))
+            except QueryError as error:
+                raise QueryError(f"question {number}: {error}", position=error.position) from None
+        return tuple(found)
 
     def codes(self, name: str) -> tuple[int, ...] | None:
         """Codes an attribute may have, or None where it is not restricted."""

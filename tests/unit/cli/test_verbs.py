@@ -386,3 +386,37 @@ def test_attacks_lists_and_describes(run):
 def test_an_unknown_attack_is_refused(run, release):
     """There is nothing to run."""
     assert run("attack", release, "--attack", "nothing").exit_code == 1
+
+
+def test_query_answers_a_file_of_questions(run, folder, release):
+    """As many objects as lines that hold something, each what the question alone would give."""
+    (folder / "questions.txt").write_text("job = 'Sales'\n\n  sex = 'Male' AND age < 35\n", encoding="utf-8")
+    outcome = run("query", release, "--file", "questions.txt", "--json")
+    assert outcome.exit_code == 0, outcome.stderr
+    alone = [
+        json.loads(run("query", release, question, "--json").stdout)
+        for question in ("job = 'Sales'", "sex = 'Male' AND age < 35")
+    ]
+    assert json.loads(outcome.stdout) == alone
+    text = run("query", release, "--file", "questions.txt").stdout
+    assert text.count("Exactly") + text.count("Estimate") == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"job = 'Sales'\njob = 'Slaes'\n", "question 2"), (b"\n \n", "no question"), (b"\xff\xfe", "UTF-8")],
+)
+def test_a_file_of_questions_that_cannot_be_asked_is_refused(run, folder, release, content, said):
+    """In one sentence, without a single answer."""
+    (folder / "questions.txt").write_bytes(content)
+    outcome = run("query", release, "--file", "questions.txt")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert said in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [(), ("job = 'Sales'", "--file", "q.txt"), ("--file", "q.txt", "--given", "sex = 'Male'")]
+)
+def test_one_question_or_a_file_of_them(run, release, arguments):
+    """Both or neither is misuse."""
+    assert run("query", release, *arguments).exit_code == 2

@@ -165,9 +165,9 @@ class Schema(Frozen):
     @property
     def publishable(self) -> Schema:
         """What a release may contain: no identifiers, weights, units and households, and no word on how cells were read."""
-        return Schema(
-            attributes=tuple(each.as_published for each in self.attributes if each.role.is_published)
-        )
+        kept = tuple(each.as_published for each in self.attributes if each.role.is_published)
+        # The schema of a release is asked for it with every question, and is what it asks for.
+        return self if kept == self.attributes and self.long is None else Schema(attributes=kept)
 
     @property
     def as_published(self) -> Schema:
