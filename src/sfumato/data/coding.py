@@ -5,12 +5,12 @@ The expression is NULL where a value has no category, never an error of the engi
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 
 import numpy as np
 
+from sfumato.data.numbers import NAN_TEXTS, interval_of_cell, is_nan, is_number, plain_number
 from sfumato.data.sql_text import quote_name, quote_text
 from sfumato.values.schema import MISSING_LABEL, Attribute
 
@@ -26,8 +26,12 @@ def cell_text(attribute: Attribute) -> str:
 def is_missing(attribute: Attribute) -> str:
     """SQL: the cell holds no value."""
     column = quote_name(attribute.name)
-    tokens = ", ".join(quote_text(token) for token in ("", *attribute.missing_values))
-    return f"({column} is null or {cell_text(attribute)} in ({tokens}))"
+    texts = ("", *attribute.missing_values, *(NAN_TEXTS if attribute.bins is not None else ()))
+    listed = f"{cell_text(attribute)} in ({', '.join(map(quote_text, texts))})"
+    if not attribute.missing_values:
+        # Numbers need not be written out to see that they are not empty.
+        listed = f"(not {is_number(attribute.name)} and {listed})"
+    return f"({column} is null or {listed} or {is_nan(attribute.name)})"
 
 
 def cell_number(attribute: Attribute) -> str:
@@ -36,9 +40,8 @@ def cell_number(attribute: Attribute) -> str:
     With a decimal comma or a thousands mark a text must be written exactly so: ``1.5`` is not fifteen.
     """
     column = quote_name(attribute.name)
-    plain = f"try_cast({column} as double)"
     if attribute.decimal is None and attribute.thousands is None:
-        return plain
+        return plain_number(attribute.name)
     text, decimal, thousands = f"trim({cell_text(attribute)})", attribute.decimal or ".", attribute.thousands
     if thousands == " ":
         text = f"translate({text}, {quote_text(''.join(_SPACES))}, {quote_text(' ' * len(_SPACES))})"
@@ -47,7 +50,7 @@ def cell_number(attribute: Attribute) -> str:
     digits = text if thousands is None else f"replace({text}, {quote_text(thousands)}, '')"
     number = f"try_cast(replace({digits}, {quote_text(decimal)}, '.') as double)"
     written = f"case when regexp_full_match({text}, {quote_text(pattern)}) then {number} end"
-    return f"case when typeof({column}) = 'VARCHAR' then {written} else {plain} end"
+    return f"case when {is_number(attribute.name)} then try_cast({column} as double) else {written} end"
 
 
 def cell_time(attribute: Attribute) -> str:
@@ -66,9 +69,9 @@ def category_code(attribute: Attribute) -> str:
     if attribute.bins is not None:
         inside = _code_of_number(attribute)
     elif attribute.dates is not None:
-        inside = _code_of_time(attribute)
+        inside = _unless_missing(attribute, _code_of_time(attribute))
     elif attribute.recode is not None or attribute.prefix is not None:
-        inside = _code_of_value(attribute)
+        inside = _unless_missing(attribute, _code_of_value(attribute))
     else:
         text = cell_text(attribute)
         if attribute.missing == "category":
@@ -76,10 +79,13 @@ def category_code(attribute: Attribute) -> str:
         elif attribute.missing_values:
             text = f"case when {is_missing(attribute)} then null else {text} end"
         return _place(text, attribute.labels)
+    return f"cast({inside} as {_integer(attribute)})"
+
+
+def _unless_missing(attribute: Attribute, code: str) -> str:
+    """SQL: the code of the category of missing values where the cell holds none, otherwise that of the value."""
     missing = "null" if attribute.missing_code is None else str(attribute.missing_code)
-    return (
-        f"cast(case when {is_missing(attribute)} then {missing} else {inside} end as {_integer(attribute)})"
-    )
+    return f"case when {is_missing(attribute)} then {missing} else {code} end"
 
 
 def _place(text: str, labels: Iterable[str]) -> str:
@@ -91,13 +97,12 @@ def _place(text: str, labels: Iterable[str]) -> str:
 def _code_of_number(attribute: Attribute) -> str:
     assert attribute.edges is not None
     number = cell_number(attribute)
-    low, *others = attribute.edges
-    steps = _steps(number, [f"{edge!r}::double" if math.isfinite(edge) else None for edge in others])
-    below = f"when {number} < {low!r}::double then null" if math.isfinite(low) else ""
+    place = interval_of_cell(attribute.name, number, attribute.edges)
     # A binned column may also hold the intervals' labels, as published tables do; that is looked at only
-    # where the cell is no number. Not-a-number and infinities are numbers of no bin, open ones included.
-    labelled = _place(cell_text(attribute), attribute.labels)
-    return f"case when {number} is null then {labelled} when not isfinite({number}) then null {below} {steps} end"
+    # where the cell is no number. The number comes first: within a branch the engine would compute it anew
+    # for every edge.
+    labelled = _unless_missing(attribute, _place(cell_text(attribute), attribute.labels))
+    return f"case when {number} is null then {labelled} else {_unless_missing(attribute, place)} end"
 
 
 def _steps(value: str, ends: Iterable[str | None]) -> str:

@@ -77,6 +77,8 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
     """
     if said is not None:
         try:
+            # Only encodings of text encode: Python also calls base64 a codec.
+            "".encode(said)
             name = codecs.lookup(said).name
         except LookupError:
             raise SourceError(f"there is no encoding {said!r}; {nearest(said, _COMMON)}") from None
