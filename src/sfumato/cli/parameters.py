@@ -26,7 +26,7 @@ def design_from(method: str | None, settings: list[str] | None, design_file: Pat
         raise typer.BadParameter("give either --method (with --set) or --design, one of them.")
     if design_file is None:
         assert method is not None
-        return member_from(METHODS, method, settings)
+        return _with_files(method, given_parameters(METHODS, method, settings), Path())
     if settings:
         raise typer.BadParameter("--set goes with --method; a design file holds its parameters itself.")
     content = _read_toml(design_file)
@@ -37,11 +37,23 @@ def design_from(method: str | None, settings: list[str] | None, design_file: Pat
             f"{', '.join(METHODS.members)}.",
             parameter=METHODS.tag,
         )
-    return METHODS.make(name, content)
+    return _with_files(name, content, design_file.parent)
+
+
+def _with_files(method: str, parameters: Mapping[str, Any], folder: Path) -> Design:
+    """A design, with the files that a custodian named beside its parameters."""
+    from sfumato.methods.base import METHODS
+
+    return METHODS.make(method, METHODS.get(method).resolve_files(parameters, folder))
 
 
 def member_from(family: Family[Member], name: str, settings: list[str] | None) -> Member:
     """A member of a family with the parameters that ``--set`` gave."""
+    return family.make(name, given_parameters(family, name, settings))
+
+
+def given_parameters(family: Family[Member], name: str, settings: list[str] | None) -> dict[str, Any]:
+    """The parameters that ``--set`` gave, as the member takes them."""
     member = family.get(name)
     parameters = parse_settings(settings or ())
     lists = {
@@ -51,7 +63,7 @@ def member_from(family: Family[Member], name: str, settings: list[str] | None) -
         text = parameters[parameter]
         if isinstance(text, str):
             parameters[parameter] = _listed(text)
-    return family.make(name, parameters)
+    return parameters
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from sfumato.chance.randomness import NoiseSource
@@ -72,6 +73,16 @@ class Design(Frozen):
     @abstractmethod
     def example(cls, schema: Schema) -> Self:
         """A sensible design for a schema, for documentation and conformance tests."""
+
+    @classmethod
+    def resolve_files(cls, parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """Parameters as a custodian writes them, with texts that name files turned into paths.
+
+        Called where a command line or a design file is read, and nowhere else: what comes out of a release
+        never names a file.
+        """
+        del folder
+        return dict(parameters)
 
     def trees(self, schema: Schema) -> Mapping[str, Hierarchy]:
         """Hierarchies that the parameters state, by attribute; none unless a method has such parameters."""

@@ -79,7 +79,7 @@ class Manifest(Frozen):
             "resources": [_resource(entry, self.column_notes) for entry in self.tables],
             "sfumato": block,
         }
-        block["checksum"] = _checksum(descriptor)
+        block["checksum"] = checksum(descriptor)
         return descriptor
 
     @classmethod
@@ -111,7 +111,7 @@ class Manifest(Frozen):
                 "Install a version that knows it."
             )
         stated = block.pop("checksum", None)
-        if stated != _checksum(descriptor):
+        if stated != checksum(descriptor):
             raise ReleaseDamagedError(
                 f"{MANIFEST_NAME} was changed after publication: its checksum does not fit. "
                 "Get the release again from where it came."
@@ -156,7 +156,8 @@ def _described(*sentences: str) -> dict[str, str]:
     return {"description": said} if said else {}
 
 
-def _checksum(descriptor: dict[str, Any]) -> str:
+def checksum(descriptor: dict[str, Any]) -> str:
+    """Digest of a descriptor that states none yet."""
     canonical = json.dumps(descriptor, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     # A manifest from elsewhere may hold half characters, which plain UTF-8 cannot say.
     return hashlib.sha256(canonical.encode(errors="surrogatepass")).hexdigest()

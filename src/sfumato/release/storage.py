@@ -30,6 +30,9 @@ from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.signature import SIGNATURE_NAME, Signer
 from sfumato.values.batches import CodedBatch
 
+LARGEST_MANIFEST = 256 * 2**20
+"""Bytes that are read of a manifest; a hundred thousand categories of ten attributes take a tenth of it."""
+
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""
 
@@ -232,10 +235,12 @@ def sha256_of(path: Path) -> str:
 def read_manifest(folder: Path) -> Manifest:
     """Read and verify a release's manifest."""
     path = folder / MANIFEST_NAME
-    if not path.is_file():
+    if not path.is_file() or path.is_symlink():
         raise ReleaseError(
             f"{str(folder)!r} is not a release: it has no {MANIFEST_NAME}. Name the release's folder."
         )
+    if path.stat().st_size > LARGEST_MANIFEST:
+        raise ReleaseDamagedError(f"{MANIFEST_NAME} is too long to be a manifest. Get the release again.")
     try:
         return Manifest.from_text(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
@@ -246,7 +251,7 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
     """The file of a published table, refused unless it is the one that was published."""
     path = folder / entry.path
     # A manifest from elsewhere must not make us read other files of this machine.
-    if path.parent != folder or not path.is_file():
+    if path.parent != folder or not path.is_file() or path.is_symlink():
         raise ReleaseDamagedError(
             f"the release has no file {entry.path!r}. Get the release again from where it came."
         )
@@ -255,4 +260,23 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
             f"{entry.path} is not the file that was published: its checksum does not fit. "
             "Get the release again from where it came."
         )
-    return ParquetFile(path) if entry.format == "parquet" else CsvFile(path)
+    if entry.format == "csv":
+        return CsvFile(path)
+    _require_rows(path, entry)
+    return ParquetFile(path)
+
+
+def _require_rows(path: Path, entry: TableEntry) -> None:
+    """Refuse a Parquet file of another length than is stated; a CSV file's length is seen when it is counted."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        found = pq.read_metadata(path).num_rows
+    except (pa.ArrowException, OSError):
+        found = None
+    if found != entry.number_of_rows:
+        raise ReleaseDamagedError(
+            f"{entry.path} does not have the {entry.number_of_rows:,} rows that the manifest states. "
+            "Get the release again from where it came."
+        )

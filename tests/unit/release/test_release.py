@@ -24,7 +24,7 @@ from sfumato.errors import (
     ReleaseUnsupportedError,
 )
 from sfumato.release import storage
-from sfumato.release.manifest import _checksum
+from sfumato.release.manifest import checksum
 from sfumato.values.schema import Attribute, Role, Schema
 
 DESIGN = RandomizedResponse(retention=0.6)
@@ -50,7 +50,7 @@ def edit(folder, change, *, mend_checksum=False):
     change(descriptor)
     if mend_checksum:
         descriptor["sfumato"].pop("checksum", None)
-        descriptor["sfumato"]["checksum"] = _checksum(descriptor)
+        descriptor["sfumato"]["checksum"] = checksum(descriptor)
     path.write_text(json.dumps(descriptor))
 
 

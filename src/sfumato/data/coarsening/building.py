@@ -123,6 +123,8 @@ def read_hierarchy_form(path: str | Path) -> TreeForm | PathsForm:
     PathsForm(paths={'F': ('*',), 'M': ('*',)})
     """
     file = Path(path)
+    if file.exists() and not file.is_file():
+        raise SchemaError(f"the hierarchy file {file.name!r} is a folder, a pipe or a device. Name a file.")
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

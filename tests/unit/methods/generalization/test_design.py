@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -142,9 +143,7 @@ def test_the_hierarchy_of_a_file_is_kept_and_its_path_is_not(table, tmp_path):
     """The manifest holds what the file says."""
     file = tmp_path / "secret-name.csv"
     file.write_text("[20,40);young;*\n[40,60);young;*\n[60,80);old;*\n[80,100);old;*\n")
-    design = METHODS.make(
-        "generalization", {"k": 4, "search": "full-domain", "hierarchies": {"age": str(file)}}
-    )
+    design = METHODS.make("generalization", {"k": 4, "search": "full-domain", "hierarchies": {"age": file}})
     release = publish(table, design, tmp_path / "r", seed=1)
     text = (tmp_path / "r" / "datapackage.json").read_text()
     assert "secret-name" not in text
@@ -197,7 +196,7 @@ def test_a_hierarchy_that_misses_values_is_refused(table):
             "must not look at the data",
         ),
         ({"k": 2, "levels": {"age": 1}}, "levels are for search"),
-        ({"k": 2, "hierarchies": {"age": "absent.csv"}}, "cannot read the hierarchy file"),
+        ({"k": 2, "hierarchies": {"age": Path("absent.csv")}}, "cannot read the hierarchy file"),
     ],
 )
 def test_parameters_that_contradict_each_other_are_refused(parameters, reason):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -166,12 +167,22 @@ class Generalization(Design):
     @field_validator("hierarchies", mode="before")
     @classmethod
     def _read_files(cls, value: Any) -> Any:
-        """A text is the path of a file; what it holds is kept, the path is not."""
+        """What a file holds is kept, its path is not. A text names no file: a manifest could hold one."""
         if not isinstance(value, Mapping):
             return value
         return {
-            name: read_hierarchy_form(each) if isinstance(each, str) else each for name, each in value.items()
+            name: read_hierarchy_form(each) if isinstance(each, Path) else each
+            for name, each in value.items()
         }
+
+    @classmethod
+    def resolve_files(cls, parameters: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+        """A text among the hierarchies is the path of a file."""
+        forms = parameters.get("hierarchies")
+        if not isinstance(forms, Mapping):
+            return dict(parameters)
+        files = {name: folder / each if isinstance(each, str) else each for name, each in forms.items()}
+        return {**parameters, "hierarchies": files}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
