@@ -125,7 +125,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "method": release.method,
         "law": manifest.law["law"],
         "number_of_rows": release.number_of_rows,
-        "guarantees": [each.sentence for each in release.guarantees],
+        "guarantees": [each.statement for each in release.guarantees],
         "reproducible": manifest.reproducible,
         "privacy": manifest.privacy,
         "chosen_from_private_data": manifest.chosen_from_private_data,
@@ -133,7 +133,7 @@ def _facts(release: Release) -> dict[str, Any]:
 
 
 def _summary(release: Release) -> str:
-    promises = [f"  {each.sentence}" for each in release.guarantees]
+    promises = [f"  {each.statement}" for each in release.guarantees]
     title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"
     privacy = release.manifest.privacy
     return "\n".join([title, "Promise", *promises, f"{privacy[:1].upper()}{privacy[1:]}."])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sfumato.custody.conditions import conditional
 from sfumato.custody.units import design_for_units, promises_for_units
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
@@ -50,7 +51,7 @@ class Plan:
 
     def summary(self) -> str:
         """The promise in words, the tables, and what remains possible."""
-        promise = "\n".join(["Promise", *(f"  {each.sentence}" for each in self.guarantees)])
+        promise = "\n".join(["Promise", *(f"  {each.statement}" for each in self.guarantees)])
         weaknesses = "\n".join(["Not prevented", *(f"  {each}" for each in self.design.weaknesses)])
         return "\n\n".join([promise, *(each.to_text() for each in self.tables), weaknesses])
 
@@ -104,7 +105,7 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             parameter="rows",
         )
     chosen = design_for_units(design, schema)
-    guarantees = promises_for_units(chosen.guarantees(schema), chosen, schema)
+    guarantees = conditional(promises_for_units(chosen.guarantees(schema), chosen, schema), schema)
     special = chosen.plan_tables(schema, rows, table)
     return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.conditions import conditional
 from sfumato.custody.ledger import Ledger
 from sfumato.custody.ledger.publishing import Say, entered
 from sfumato.custody.units import (
@@ -119,7 +120,10 @@ def publish(
     with entry:
         publication = chosen.publish(table, noise)
         settled = chosen.model_copy(update=dict(publication.settled))
-        guarantees = promises_for_units(settled.guarantees(table.schema), settled, table.schema)
+        choices = publication.chosen_from_private_data.keys() - set(publication.covered_choices)
+        guarantees = conditional(
+            promises_for_units(settled.guarantees(table.schema), settled, table.schema), table.schema, choices
+        )
 
         def describe(entries: tuple[TableEntry, ...]) -> Manifest:
             return describe_release(

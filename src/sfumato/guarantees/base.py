@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, Self
 
 from sfumato.frozen import Frozen
 from sfumato.values.batches import CodedBatch
@@ -62,9 +62,16 @@ LARGEST_EXPONENT = 700.0
 class Guarantee(Frozen):
     """A promise: what is promised, about whom, against which attacker.
 
-    A member adds the tag field ``guarantee`` with its public name, and the numbers of the promise.
+    A member adds the tag field ``guarantee`` with its public name, and the numbers of the promise. What was
+    read off the private rows, a list of categories or a parameter, is published beside it: the promise then
+    holds given that, and says so wherever it is shown.
     """
 
+    given: tuple[str, ...] = ()
+    """What the promise takes as known, as it was read off the private rows; each in words."""
+
+    holds_of_tables: ClassVar[bool] = False
+    """Whether it is about the published tables themselves, whatever they were chosen by."""
     protected_unit: ClassVar[str]
     """Whose data the promise is about."""
     neighbours: ClassVar[str]
@@ -84,6 +91,27 @@ class Guarantee(Frozen):
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
 
+    @property
+    def statement(self) -> str:
+        """The whole promise: the sentence with its conditions."""
+        if not self.given:
+            return self.sentence
+        return f"{self.sentence.removesuffix('.')}; given {' and '.join(self.given)}."
+
+    @property
+    def plain_statement(self) -> str:
+        """The whole promise for a reader who is not a statistician."""
+        if not self.given:
+            return self.plain_words
+        return (
+            f"{self.plain_words} This takes as known {' and '.join(self.given)}, and does not cover what they say by "
+            "themselves: that a rare category is listed, for example, shows that somebody has it."
+        )
+
+    def under(self, conditions: Iterable[str]) -> Self:
+        """The same promise, given more."""
+        return self.model_copy(update={"given": tuple(dict.fromkeys((*self.given, *conditions)))})
+
     def judge(self, published: PublishedTables) -> Judgement | None:
         """Whether the published tables keep the promise; None when tables alone cannot tell."""
         del published
@@ -92,8 +120,8 @@ class Guarantee(Frozen):
     def describe(self) -> dict[str, str]:
         """What a manifest states beside the numbers."""
         return {
-            "sentence": self.sentence,
-            "plain_words": self.plain_words,
+            "sentence": self.statement,
+            "plain_words": self.plain_statement,
             "protected_unit": self.protected_unit,
             "neighbours": self.neighbours,
             "attacker": self.attacker,

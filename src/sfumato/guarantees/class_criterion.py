@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,8 @@ class ClassCriterion(Guarantee):
     A member decides for many classes at once in :meth:`classes_that_hold`. That is all that a method which
     makes classes, and an auditor who finds them in a release, need.
     """
+
+    holds_of_tables: ClassVar[bool] = True
 
     @property
     def watched(self) -> str | None:

@@ -39,7 +39,6 @@ class DifferentialPrivacy(Guarantee):
         set differ by a factor of at most exp(epsilon), and by delta besides. With ``rho`` the stronger
         statement of zero-concentrated differential privacy holds too, from which epsilon follows. In the
         pointwise form the ratio of every single output is bounded, but for outputs of probability delta.
-        With ``given`` the promise holds for fixed values of what is named there.
     Against whom
         Anyone, with any knowledge of the other rows, any other data and any computing power.
     Weaknesses
@@ -64,7 +63,6 @@ class DifferentialPrivacy(Guarantee):
     rho: Annotated[float, Field(gt=0)] | None = None
     relation: Neighbours = "replace-one"
     form: Form = "additive"
-    given: str | None = None
     rows_per_unit: Annotated[int, Field(ge=1)] = 1
 
     protected_unit: ClassVar[str] = "one row of the private table: one person, when each has one row"
@@ -84,8 +82,7 @@ class DifferentialPrivacy(Guarantee):
             "" if self.rho is None else f", from {self.rho:.4g}-zero-concentrated differential privacy"
         )
         pointwise = ", pointwise" if self.form == "pointwise" else ""
-        condition = "" if self.given is None else f", given {self.given}"
-        return f"{numbers}{pointwise}{concentrated}{condition}; neighbours: {self._neighbours}."
+        return f"{numbers}{pointwise}{concentrated}; neighbours: {self._neighbours}."
 
     @property
     def _neighbours(self) -> str:
@@ -198,7 +195,7 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
         )
     relation, rows_per_unit = promises[0].relation, promises[0].rows_per_unit
     form: Form = "pointwise" if all(each.form == "pointwise" for each in promises) else "additive"
-    given = "; ".join(dict.fromkeys(each.given for each in promises if each.given)) or None
+    given = tuple(dict.fromkeys(condition for each in promises for condition in each.given))
     epsilon, delta = sum(each.epsilon for each in promises), sum(each.delta for each in promises)
     rhos = [each.rho for each in promises if each.rho is not None]
     if len(rhos) < len(promises) or delta == 0:

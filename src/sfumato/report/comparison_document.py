@@ -71,7 +71,7 @@ def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> 
 
 def _promises(comparison: Comparison) -> Section:
     words = tuple(
-        (each.label, " ".join(guarantee.plain_words for guarantee in each.release.guarantees))
+        (each.label, " ".join(guarantee.plain_statement for guarantee in each.release.guarantees))
         for each in comparison.releases
     )
     not_protected = dict.fromkeys(

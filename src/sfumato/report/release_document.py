@@ -209,8 +209,8 @@ def _show_value(value: Any) -> str:
 def _promise(release: Release) -> Section:
     promises = tuple(
         Promise(
-            each.plain_words,
-            each.sentence,
+            each.plain_statement,
+            each.statement,
             (
                 ("Protected", each.protected_unit),
                 ("Made hard to tell apart", each.neighbours),

@@ -109,10 +109,10 @@ def test_the_rho_of_a_budget_keeps_it_and_uses_it_up(epsilon, delta):
 
 def test_promises_without_conditions_compose_to_one_without():
     """Conditions are collected once each, in order; none is none."""
-    plain, given = DifferentialPrivacy(epsilon=0.5), DifferentialPrivacy(epsilon=0.5, given="the columns")
-    other = DifferentialPrivacy(epsilon=0.5, given="the bins")
-    assert compose([plain, plain]).given is None
-    assert compose([given, plain, other, given]).given == "the columns; the bins"
+    plain, given = DifferentialPrivacy(epsilon=0.5), DifferentialPrivacy(epsilon=0.5, given=("the columns",))
+    other = DifferentialPrivacy(epsilon=0.5, given=("the bins",))
+    assert compose([plain, plain]).given == ()
+    assert compose([given, plain, other, given]).given == ("the columns", "the bins")
 
 
 def test_without_a_delta_rhos_give_no_epsilon():
@@ -162,7 +162,7 @@ def test_delta_is_a_probability(rho, epsilon):
 
 def test_a_single_promise_composes_to_itself():
     """Whatever its relation."""
-    alone = DifferentialPrivacy(epsilon=0.5, relation="add-remove", given="the bins")
+    alone = DifferentialPrivacy(epsilon=0.5, relation="add-remove", given=("the bins",))
     assert compose([alone]) == alone
 
 

@@ -48,9 +48,10 @@ def test_a_crowd_has_at_least_one_member():
 def test_forms_and_conditions_are_in_the_sentence_and_survive_the_manifest():
     """Pointwise, given something; additive is what people expect and is not named."""
     promise = DifferentialPrivacy(
-        epsilon=1.0, delta=1e-5, form="pointwise", given="the columns", relation="add-remove"
+        epsilon=1.0, delta=1e-5, form="pointwise", given=("the columns",), relation="add-remove"
     )
-    assert "pointwise, given the columns" in promise.sentence
+    assert "pointwise" in promise.sentence
+    assert "given the columns" in promise.statement
     assert GUARANTEES.read(promise.model_dump(mode="json")) == promise
     assert "pointwise" not in DifferentialPrivacy(epsilon=1.0, delta=1e-5).sentence
 
@@ -58,13 +59,13 @@ def test_forms_and_conditions_are_in_the_sentence_and_survive_the_manifest():
 def test_columns_compose_to_the_whole():
     """Theorem 6: three columns with a third of epsilon and delta each, in the form they all have."""
     column = DifferentialPrivacy(
-        epsilon=0.5, delta=1e-6, form="pointwise", relation="add-remove", given="the columns"
+        epsilon=0.5, delta=1e-6, form="pointwise", relation="add-remove", given=("the columns",)
     )
     whole = compose([column] * 3)
     assert whole.epsilon == pytest.approx(1.5)
     assert whole.delta == pytest.approx(3e-6)
     assert whole.form == "pointwise"
-    assert whole.given == "the columns"
+    assert whole.given == ("the columns",)
 
 
 def test_a_weaker_form_weakens_the_whole():

@@ -41,7 +41,7 @@ class Composition:
         lines = [f"{number} release{'' if number == 1 else 's'} of one table:"]
         lines += [f"  {each.number}. {each.when} {each.method}, {each.folder}" for each in self.entries]
         lines += [f"  new: {method}" for method in self.planned]
-        lines += [f"Together: {each.sentence}" for each in self.together]
+        lines += [f"Together: {each.statement}" for each in self.together]
         lines += [f"{method}: {sentence}" for method, sentence in self.without_rule.items()]
         return "\n".join(lines)
 

@@ -89,14 +89,14 @@ def test_a_cut_table_promises_it_for_each_column_only():
     assert crowd.scope == "each-column"
     assert "columns together it is not claimed" in crowd.sentence
     assert added.form == "additive"
-    assert added.given is None
+    assert added.given == ()
 
 
 def test_learning_without_a_share_makes_the_promise_conditional(tmp_path):
     """The guarantee and the manifest both say so."""
     cut = design(columns=2, schema_share=0.0)
     release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
-    assert "given the columns, which were learned" in release.guarantees[1].sentence
+    assert "given the columns, which were learned" in release.guarantees[1].statement
     assert "conditional" in release.manifest.chosen_from_private_data["columns"]
 
 
@@ -106,7 +106,7 @@ def test_learning_with_a_share_is_paid_for(tmp_path):
     assert cut.schema_epsilon == 0.5
     assert cut.matrix.epsilon == pytest.approx(1.5 / 2)
     release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
-    assert release.guarantees[1].given is None
+    assert release.guarantees[1].given == ()
     assert "epsilon 0.5" in release.manifest.chosen_from_private_data["columns"]
 
 

@@ -196,7 +196,7 @@ class ColumnizedCounts(Design):
             delta=self.delta,
             relation="add-remove",
             form=form,
-            given=" and ".join(conditions) or None,
+            given=tuple(conditions),
         )
         return (
             SemanticKAnonymity(k=self.k, scope="each-column" if self.is_cut else "table"),
@@ -230,6 +230,8 @@ class ColumnizedCounts(Design):
             assumptions=self._assumptions(),
             not_protected=("whether the columns together point to one row",) if self.is_cut else (),
             chosen_from_private_data=self._chosen(),
+            # Covered by a share of epsilon, or stated in the promise itself.
+            covered_choices=("columns",),
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

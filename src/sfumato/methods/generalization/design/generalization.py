@@ -199,7 +199,7 @@ class Generalization(Design):
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""
-        criteria = [each.model_dump(mode="json") for each in self.criteria]
+        criteria = [each.model_dump(mode="json", exclude={"given"}) for each in self.criteria]
         return {
             "method": self.method,
             **self.model_dump(mode="json", exclude_defaults=True, exclude={"criteria"}),

@@ -1,0 +1,53 @@
+"""What was read off the rows is part of the promise, wherever it is shown."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from samples import SCHEMA, people
+from sfumato import METHODS, load_release, plan, publish, read_table, write_report
+from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.values.schema import Schema
+
+LEARNED = Schema(
+    attributes=tuple(
+        each.model_copy(update={"learned": True}) if each.name == "job" else each
+        for each in SCHEMA.attributes
+    )
+)
+"""The list of jobs was read off the rows."""
+
+
+@pytest.mark.parametrize("name", list(METHODS.members))
+def test_a_learned_list_conditions_every_promise_of_every_method(name, tmp_path):
+    """In the release, its manifest, its report and the plan."""
+    design = METHODS.members[name].example(SCHEMA)
+    release = publish(read_table(people(400), LEARNED), design, tmp_path / "release", seed=1)
+    for promise in release.guarantees:
+        assert "the list of categories of job, which was read off the private rows" in promise.statement
+        assert "shows that somebody has it" in promise.plain_statement
+    stated = json.loads((tmp_path / "release" / "datapackage.json").read_text())["sfumato"]["guarantees"]
+    assert all("read off the private rows" in each["description"]["sentence"] for each in stated)
+    if release.guarantees:
+        report = write_report(release, tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "read off the private rows" in report
+        assert "read off the private rows" in plan(design, LEARNED, 400).summary()
+
+
+@pytest.mark.parametrize("name", list(METHODS.members))
+def test_a_public_list_conditions_nothing(name, tmp_path):
+    """Unless the method chose something from the rows."""
+    design = METHODS.members[name].example(SCHEMA)
+    release = publish(read_table(people(400), SCHEMA), design, tmp_path / "release", seed=1)
+    if not release.manifest.chosen_from_private_data:
+        assert all(each.given == () for each in release.guarantees)
+
+
+def test_parameters_chosen_from_the_rows_are_part_of_the_promise(tmp_path):
+    """An epsilon beside a retention that was fitted to the rows is one given the retention."""
+    design = RandomizedResponse(retention=0.5, chosen_from_private_data={"retention": "for the largest risk"})
+    publish(read_table(people(400), SCHEMA), design, tmp_path / "release", seed=1)
+    for promise in load_release(tmp_path / "release").guarantees:
+        assert promise.given == ("the parameter retention, chosen from the private rows",)
