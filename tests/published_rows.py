@@ -6,11 +6,17 @@ import numpy as np
 
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Selection
 
 
 def category_attribute(name, size, role=Role.SENSITIVE):
     """An attribute with the categories 0, 1, ..."""
     return Attribute(name=name, role=role, categories=tuple(str(code) for code in range(size)))
+
+
+def selection(**codes):
+    """A selection by attribute."""
+    return Selection(tuple(codes.items()))
 
 
 class PublishedRows:

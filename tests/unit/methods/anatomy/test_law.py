@@ -370,3 +370,14 @@ def test_expected_errors_of_a_large_table_grow_with_its_square_root():
     np.testing.assert_allclose(errors[1], 4 * errors[0], rtol=0.02)
     assert (errors[0][:, :3] > 0).all()
     assert not errors[0][:, 3].any()
+
+
+def test_expected_errors_follow_the_attributes_wherever_the_sensitive_one_stands():
+    """Sex by age by job, and the same table with job first or in the middle."""
+    law = BucketedRows(sensitive="job", l_value=2)
+    counts = np.random.default_rng(2).integers(5, 20, (2, 3, 4))
+    attributes = (SCHEMA["sex"], SCHEMA["age"], FOUR_JOBS)
+    last = law.expected_standard_errors(CountTable(attributes, counts))
+    for order in ((2, 0, 1), (0, 2, 1), (1, 2, 0)):
+        moved = CountTable(tuple(attributes[axis] for axis in order), counts.transpose(order))
+        np.testing.assert_allclose(law.expected_standard_errors(moved), last.transpose(order))

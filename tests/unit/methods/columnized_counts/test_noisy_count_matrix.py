@@ -296,3 +296,14 @@ def test_a_released_row_may_be_published_exactly_k_times():
     assert released.min() == 2
     # 400 rows are released on average; five standard errors of a share of a third among 300.
     assert abs(np.mean(released == 2) - 1 / 3) < 5 * math.sqrt(2 / 9 / 300)
+
+
+def test_the_worst_ratios_of_a_certificate_by_hand():
+    """Two rows, 1/16 and 1/8, noise of rate 1: ln 2 + 1 up, ln 2 - 1 down, ln(14/15) left out; then 1/8 and 5/32."""
+    two = certify_words([2**60, 2**61], 2.0, 0.1)
+    assert (two.worst_up, two.worst_down) == pytest.approx((math.log(2) + 1, math.log(2) - 1))
+    assert two.worst_left_out == pytest.approx(math.log(14 / 15))
+    assert (two.unsafe_mass, two.rows, two.holds) == (1 / 16, 2, True)
+    three = certify_words([2**60, 2**61, 5 * 2**59], 2.0, 0.1)
+    assert (three.worst_up, three.worst_down) == pytest.approx((math.log(2) + 1, math.log(5 / 4) - 1))
+    assert three.worst_left_out == pytest.approx(math.log(14 / 15))

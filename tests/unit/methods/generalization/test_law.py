@@ -158,3 +158,14 @@ def test_a_release_without_rows_is_answered(target):
     assert estimate.values.tolist() == [0.0]
     if target == "table":
         assert [each.tolist() for each in estimate.bounds] == [[0.0], [5.0]]
+
+
+def test_selections_that_share_rows_share_the_dropped_ones_too():
+    """Eight rows over four ages and two dropped: under 10 and under 20 share all of the smaller, 2.5 rows of 10."""
+    from sfumato.values.selection import Selection
+
+    asked = (Selection((("age", (0,)),)), Selection((("age", (0, 1)),)))
+    found = law_with_nothing_left(2).estimate_selections(Rows(8), asked)
+    assert found.values.tolist() == [2.5, 5.0]
+    # Ten rows, each in the first with 1/4 and in the second with 1/2: 10 (1/4 - 1/8) together.
+    assert found.covariance == pytest.approx(10 * np.array([[3 / 16, 1 / 8], [1 / 8, 1 / 4]]))

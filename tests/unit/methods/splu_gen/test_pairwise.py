@@ -105,3 +105,16 @@ def test_an_empty_state_stays_empty_and_does_not_stop_the_others():
     states, _ = iterate(np.array([[[5.0, 2.0], [3.0, 0.0]]]), [3])
     assert states[0, 1, 1] == 0
     assert np.isfinite(states).all()
+
+
+def test_many_queries_at_once_are_answered_like_each_alone():
+    """Two attributes, three queries: each goes by its own matrices and stops by itself."""
+    published = (
+        np.array([[5.0, 2.0], [3.0, 1.0]])[None, ..., None]
+        * np.array([[4, 6], [7, 2], [5, 5]])[:, None, None]
+    )
+    together, rounds = iterate(published, [3, 2])
+    for place, alone in enumerate(published):
+        states, number = iterate(alone[None], [3, 2])
+        assert np.allclose(together[place], states[0], rtol=1e-12)
+        assert rounds[place] == number[0]
