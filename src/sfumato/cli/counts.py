@@ -16,6 +16,7 @@ from sfumato.cli.options import (
     EstimatorName,
     ReleaseFolder,
     TargetName,
+    Where,
     engine_named,
 )
 from sfumato.cli.showing import show, talk
@@ -43,9 +44,7 @@ def counts(
             show_default=False,
         ),
     ],
-    where: Annotated[
-        str, typer.Option("--where", metavar="CONDITIONS", help="Only rows that satisfy these.")
-    ] = "",
+    where: Where = "",
     consistent: Annotated[
         bool, typer.Option("--consistent", help="Not negative and adding up, therefore biased.")
     ] = False,

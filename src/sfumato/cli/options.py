@@ -72,6 +72,7 @@ DesignFile = Annotated[
 EngineName = Annotated[
     Literal["duckdb", "spark"], typer.Option("--engine", help="What reads and counts rows.")
 ]
+Where = Annotated[str, typer.Option("--where", metavar="CONDITIONS", help="Only rows that satisfy these.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
 TargetName = Annotated[
     Literal["table", "population"],

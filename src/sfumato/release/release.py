@@ -13,6 +13,7 @@ from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target
+from sfumato.release.analyses import Analyses
 from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.release.signature import Signature, read_signature
@@ -25,7 +26,7 @@ from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 
-class Release:
+class Release(Analyses):
     """Published data plus its public law. Opened by :func:`load_release`.
 
     Parameters

@@ -1,0 +1,155 @@
+"""What analyses ask of a release: estimated counts over ways of classifying rows."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from sfumato.errors import QueryError, TooLargeError, nearest
+from sfumato.laws import Target
+from sfumato.values.answers import AnswerTable
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.estimates import Estimates
+from sfumato.values.number_text import show
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+
+class Countable(Protocol):
+    """A release, as far as an analysis needs one."""
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes that can be asked about."""
+
+    def counts(self, by: Sequence[str], *, where: str = "", target: Target = "table") -> AnswerTable:
+        """Estimated counts over the categories of some attributes."""
+
+
+@dataclass(frozen=True)
+class Classification:
+    """One way of classifying rows: by an attribute's categories, or by whether a condition holds.
+
+    Parameters
+    ----------
+    text
+        The attribute, or the condition as it is written.
+    labels
+        What each class is called.
+    selection
+        The condition; None where classes are an attribute's categories.
+    """
+
+    text: str
+    labels: tuple[str, ...]
+    selection: Selection | None = None
+
+    @classmethod
+    def parse(cls, text: str, schema: Schema) -> Classification:
+        """Read an attribute's name, or a condition of the query language."""
+        names = schema.publishable.names
+        if text in names:
+            return cls(text, schema[text].labels)
+        if (
+            not any(mark in text for mark in "=<>")
+            and " in " not in text.lower()
+            and " is " not in text.lower()
+        ):
+            raise QueryError(
+                f"there is no attribute {text!r}; {nearest(text, names)} Name an attribute, or write a condition "
+                "such as \"job = 'Sales'\"."
+            )
+        selection = Selection.parse(text, schema)
+        described = selection.describe(schema)
+        return cls(described, (f"not ({described})", described), selection)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes it looks at."""
+        return (self.text,) if self.selection is None else self.selection.names
+
+    def classes(self, codes: Mapping[str, Integers]) -> Integers:
+        """Class of each of some cells, given their codes by attribute."""
+        if self.selection is None:
+            return codes[self.text]
+        holds = [np.isin(codes[name], chosen) for name, chosen in self.selection.conditions]
+        return np.asarray(np.logical_and.reduce(holds), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Estimated counts of cells, with what they are cells of.
+
+    Parameters
+    ----------
+    codes
+        Of every cell, its code by attribute.
+    estimates
+        With the whole ``table`` covariance.
+    source
+        The table the release gave.
+    """
+
+    codes: Mapping[str, Integers]
+    estimates: Estimates
+    source: AnswerTable
+
+    def merge(self, classes: Integers, number: int) -> Estimates:
+        """Counts of classes of cells, ``(number,)``."""
+        if classes.size == number and np.array_equal(classes, np.arange(number)):
+            return self.estimates
+        weights: Booleans = classes[None, :] == np.arange(number)[:, None]
+        return self.estimates.linear(weights.astype(np.float64))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of numbers computed from counts that are not unbiased."""
+        about = self.source.estimator
+        return () if about.startswith("unbiased") else (f"the counts behind it are not unbiased: {about}",)
+
+
+def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> CellCounts:
+    """Estimated counts of every combination of some attributes' categories, with their covariance.
+
+    Raises
+    ------
+    TooLargeError
+        When the combinations are too many for a covariance.
+    NotIdentifiableError
+        When the release's law leaves the joint of the attributes open.
+    """
+    table = release.counts(tuple(names), where=where, target="table")
+    estimates = table.estimates
+    if (
+        estimates.covariance is None
+        and not estimates.variances.any()
+        and np.isfinite(estimates.variances).all()
+    ):
+        # Published as they are: nothing varies, so nothing varies together.
+        size = estimates.values.size
+        estimates = dataclasses.replace(estimates, covariance=np.zeros((size, size)))
+    if estimates.covariance is None:
+        raise TooLargeError(
+            f"a table over {', '.join(names)} has {estimates.values.size:,} cells, and the release's law gives the "
+            "covariance of smaller tables only. Name fewer attributes, or conditions in place of attributes "
+            "with many categories."
+        )
+    grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
+    codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
+    return CellCounts(codes, estimates, table)
+
+
+def show_count(counts: Estimates, weights: Floats) -> str:
+    """An estimated number of rows with its error, as text for a sentence."""
+    summed = counts.linear(weights[None, :])
+    value, error = float(summed.values[0]), float(summed.standard_errors[0])
+    return f"{show(value, error)} ± {show(error, error)}"
+
+
+def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Rows of plain data as columns, for Arrow."""
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}

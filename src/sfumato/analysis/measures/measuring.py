@@ -1,0 +1,301 @@
+"""Measures of a release: values, errors, ranges, and why some are undefined."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from sfumato.analysis.asking import Classification, Countable, as_columns, ask_cells, show_count
+from sfumato.analysis.differentiation import differentiate, noise_bias
+from sfumato.analysis.measures.declarations import MEASURES, Measure
+from sfumato.analysis.routine import carry, drawing
+from sfumato.errors import NoSolutionError, ParameterError
+from sfumato.laws import Target
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates, normal_quantile
+from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.result_tables import ResultTable
+
+Interval = Literal["normal", "chebyshev"]
+"""``normal``: right where the estimate is nearly normal; ``chebyshev``: right for any law with that variance, wider."""
+
+
+@dataclass(frozen=True)
+class MeasuredValue:
+    """One measure of a release.
+
+    Parameters
+    ----------
+    name, title, null
+        As declared.
+    estimate, std_error, low, high
+        NaN where the measure is undefined.
+    noise_bias
+        What noise adds on average, on the measure's own scale, and was taken out.
+    undefined
+        Why there is no value; empty where there is one.
+    """
+
+    name: str
+    title: str
+    null: float | None
+    estimate: float = math.nan
+    std_error: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    noise_bias: float = 0.0
+    undefined: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "measure": self.name,
+            "estimate": self.estimate,
+            "std_error": self.std_error,
+            "low": self.low,
+            "high": self.high,
+            "independent": self.null,
+            "noise_bias": self.noise_bias,
+            "undefined": self.undefined or None,
+        }
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How two attributes of a release go together, by every measure that is defined for them.
+
+    Parameters
+    ----------
+    of
+        The two attributes or conditions.
+    values
+        One for each measure.
+    interval, confidence_level
+        Kind and level of the ranges.
+    method, law, target
+        Of the release, and what is estimated.
+    notes
+        What a reader must know.
+    """
+
+    of: tuple[str, str]
+    values: tuple[MeasuredValue, ...]
+    interval: Interval
+    confidence_level: float
+    method: str
+    law: str
+    target: Target
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        defined = sum(not each.undefined for each in self.values)
+        return f"Measures({self.of[0]} with {self.of[1]}: {defined} of {len(self.values)} defined)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __getitem__(self, name: str) -> MeasuredValue:
+        for each in self.values:
+            if each.name == name:
+                return each
+        raise KeyError(name)
+
+    def summary(self) -> str:
+        """A table for people; what noise added on average is taken out of measures that it makes larger."""
+        rows = tuple(
+            (
+                each.name,
+                *(
+                    show(number, each.std_error)
+                    for number in (each.estimate, each.std_error, each.low, each.high)
+                ),
+                "" if each.null is None else f"{each.null:g}",
+            )
+            for each in self.values
+            if not each.undefined
+        )
+        level = percent_as_stated(self.confidence_level)
+        title = f"Measures of {self.of[0]} with {self.of[1]}, {level} {self.interval} intervals (about the {self.target})"
+        columns = ("Measure", "Estimate", "Std. error", "Low", "High", "Independent")
+        undefined = [f"{each.name} is undefined: {each.undefined}" for each in self.values if each.undefined]
+        notes = [f"Note: {each}" for each in self.notes]
+        return "\n".join([ResultTable(title, columns, rows).to_text(), *undefined, *notes])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``measures --json`` prints it."""
+        return {
+            "of": list(self.of),
+            "interval": self.interval,
+            "confidence": self.confidence_level,
+            "method": self.method,
+            "law": self.law,
+            "target": self.target,
+            "measures": [each.to_dict() for each in self.values],
+            "notes": list(self.notes),
+        }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table with a row for each measure."""
+        import pyarrow as pa
+
+        return pa.table(as_columns([each.to_dict() for each in self.values]))
+
+
+def measure(
+    release: Countable,
+    first: str,
+    second: str,
+    *,
+    where: str = "",
+    interval: Interval = "normal",
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> Measures:
+    """How two attributes go together, by every measure defined for them.
+
+    Parameters
+    ----------
+    release
+        What is asked.
+    first, second
+        Attributes, or conditions of the query language; a condition classifies rows by whether it holds.
+    where
+        Only rows that satisfy these conditions.
+    interval
+        Kind of range.
+    confidence_level
+        Of the ranges.
+    target
+        The private table's own rows, or the population behind them.
+
+    Raises
+    ------
+    NoSolutionError
+        When a margin is estimated as not positive, so that no measure is defined.
+    """
+    _refuse_unknown(interval)
+    sides = tuple(Classification.parse(each, release.schema) for each in (first, second))
+    cells = ask_cells(
+        release, tuple(dict.fromkeys(name for each in sides for name in each.names)), where=where
+    )
+    shape = (len(sides[0].labels), len(sides[1].labels))
+    classes = sides[0].classes(cells.codes) * shape[1] + sides[1].classes(cells.codes)
+    counts = cells.merge(classes, shape[0] * shape[1])
+    _refuse_empty_margins(counts, sides, shape)
+    chosen = [each for each in MEASURES.values() if not each.is_binary or shape == (2, 2)]
+    half_width = _half_width(interval, confidence_level)
+    values = tuple(_value(each, counts, shape, sides, half_width, target) for each in chosen)
+    return Measures(
+        (sides[0].text, sides[1].text),
+        values,
+        interval,
+        confidence_level,
+        cells.source.method,
+        cells.source.law,
+        target,
+        (*cells.notes, *_notes(values)),
+    )
+
+
+def _value(
+    declared: Measure,
+    counts: Estimates,
+    shape: tuple[int, int],
+    sides: tuple[Classification, ...],
+    half_width: float,
+    target: Target,
+) -> MeasuredValue:
+    missing = _missing(declared, counts, shape, sides)
+    if missing:
+        return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing)
+
+    def formula(numbers: Any) -> Any:
+        rows = numbers.sum()
+        return declared.formula((numbers / rows).reshape(shape), rows)
+
+    raw = float(np.real(formula(counts.values + 0j)))
+    carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
+    bias = noise_bias(formula, counts.values, _covariance(counts, target)) if declared.is_quadratic else 0.0
+    value, error = raw - bias, float(carried.standard_errors[0])
+    low, high = (
+        float(np.clip(declared.shown(value + sign * half_width * error), declared.lowest, declared.highest))
+        for sign in (-1, 1)
+    )
+    # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
+    std_error = error * declared.slope(value) if error > 0 else 0.0
+    return MeasuredValue(
+        declared.name, declared.title, declared.null, declared.shown(value), std_error, low, high, bias
+    )
+
+
+def _covariance(counts: Estimates, target: Target) -> Floats:
+    """Of the counts about the target: a measure of a draw is too large by the draw's noise as well."""
+    assert counts.covariance is not None
+    if target == "table":
+        return counts.covariance
+    return np.asarray(counts.covariance + drawing(np.eye(counts.values.size), counts.values))
+
+
+def _missing(
+    declared: Measure, counts: Estimates, shape: tuple[int, int], sides: tuple[Classification, ...]
+) -> str:
+    """Which cell a measure needs that is not estimated as positive; empty where none is missing."""
+    needed = tuple(np.ndindex(*shape)) if declared.positive == "all" else declared.positive
+    for row, column in needed:
+        place = row * shape[1] + column
+        value = counts.values[place]
+        # A cell that is certainly empty adds nothing to sums of p log p; a ratio still divides by it.
+        is_known_empty = value == 0 and counts.variances[place] == 0
+        if value > 0 or (is_known_empty and declared.scale != "logarithm" and declared.positive == "all"):
+            continue
+        cell = f"{_class_text(sides[0], row)} and {_class_text(sides[1], column)}"
+        return f"rows with {cell} are estimated as {show_count(counts, np.eye(counts.values.size)[place])}"
+    return ""
+
+
+def _class_text(side: Classification, place: int) -> str:
+    return side.labels[place] if side.selection is not None else f"{side.text} = {side.labels[place]!r}"
+
+
+def _refuse_empty_margins(
+    counts: Estimates, sides: tuple[Classification, ...], shape: tuple[int, int]
+) -> None:
+    cells = np.indices(shape).reshape(2, -1)
+    for side, codes, number in zip(sides, cells, shape, strict=True):
+        for place in range(number):
+            weights = (codes == place).astype(float)
+            if weights @ counts.values <= 0:
+                raise NoSolutionError(
+                    f"no measure is defined: rows with {_class_text(side, place)} are estimated as "
+                    f"{show_count(counts, weights)}, and every measure divides by that margin. "
+                    "Ask about a condition that more rows satisfy, or merge categories.",
+                    reason="undefined",
+                )
+
+
+def _half_width(interval: Interval, confidence_level: float) -> float:
+    """Half-width of a range in standard errors; Chebyshev's holds for any distribution."""
+    normal = normal_quantile(confidence_level)
+    return normal if interval == "normal" else 1 / math.sqrt(1 - confidence_level)
+
+
+def _refuse_unknown(interval: str) -> None:
+    if interval not in get_args(Interval):
+        raise ParameterError(
+            f"interval must be one of {', '.join(get_args(Interval))}, got {interval!r}. Leave it out for normal ones.",
+            parameter="interval",
+        )
+
+
+def _notes(values: tuple[MeasuredValue, ...]) -> tuple[str, ...]:
+    doubtful = [
+        each.name for each in values if each.name != "cramers-v" and each.noise_bias > each.std_error > 0
+    ]
+    if not doubtful:
+        return ()
+    return (
+        f"noise adds more to {', '.join(doubtful)} than the standard error; taking it out may overshoot there",
+    )

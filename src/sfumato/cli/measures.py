@@ -1,0 +1,50 @@
+"""``sfumato measures``: how two attributes go together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from sfumato.cli.counts import attribute_names
+from sfumato.cli.options import AsJson, Confidence, ReleaseFolder, TargetName, Where
+from sfumato.cli.showing import show
+
+EXAMPLES = (
+    "sfumato measures release --of sex,occupation",
+    "sfumato measures release --of sex --of \"occupation = 'Sales'\"",
+)
+
+
+def measures(
+    release: ReleaseFolder,
+    *,
+    of: Annotated[
+        list[str],
+        typer.Option(
+            "--of",
+            metavar="FIRST,SECOND",
+            help="Two attributes; or --of twice, each an attribute or a condition of the query language.",
+            show_default=False,
+        ),
+    ],
+    where: Where = "",
+    interval: Annotated[
+        Literal["normal", "chebyshev"],
+        typer.Option("--interval", help="Normal ranges, or wider ones that hold for any law of the errors."),
+    ] = "normal",
+    confidence: Confidence = 0.95,
+    target: TargetName = "table",
+    as_json: AsJson = False,
+) -> None:
+    """Measure how two attributes go together: odds ratio, phi, Cramér's V, lift, and more."""
+    from sfumato.release import load_release
+
+    # A condition may hold commas of its own, so only a single text is split.
+    sides = of if len(of) > 1 else attribute_names(of)
+    if len(sides) != 2:
+        raise typer.BadParameter(f"a measure is of two attributes or conditions, got {len(sides)}.")
+    measured = load_release(release).measures(
+        *sides, where=where, interval=interval, confidence_level=confidence, target=target
+    )
+    show(measured, as_json=as_json)

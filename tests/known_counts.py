@@ -1,0 +1,43 @@
+"""A release whose estimated counts and covariance are given, for analyses that are worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.values.answers import AnswerTable
+from sfumato.values.estimates import Estimates
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+
+class KnownCounts:
+    """Answers counts from one table of estimates; the joint of all attributes is what is known."""
+
+    def __init__(self, attributes, values, covariance=0.0, *, estimator="unbiased"):
+        self.schema = Schema(attributes=tuple(attributes))
+        self.cells = np.array(values, dtype=float).ravel()
+        variance = np.asarray(covariance, dtype=float)
+        self.covariance = variance * np.eye(self.cells.size) if variance.ndim == 0 else variance
+        self.estimator = estimator
+
+    def counts(self, by, *, where="", target="table", **_):
+        """Sums of the known cells, with their covariance."""
+        assert target == "table"
+        selection = Selection.parse(where, self.schema)
+        attributes = self.schema.select(by)
+        codes = tuple(selection.codes(each.name) or tuple(range(each.size)) for each in attributes)
+        grid = np.indices([each.size for each in self.schema.attributes]).reshape(len(self.schema.names), -1)
+        places = dict(zip(self.schema.names, grid, strict=True))
+        kept = np.ones(self.cells.size, dtype=bool)
+        for name, chosen in selection.conditions:
+            kept &= np.isin(places[name], chosen)
+        rows = []
+        for cell in np.ndindex(*(len(each) for each in codes)):
+            weights = kept.copy()
+            for attribute, chosen, place in zip(attributes, codes, cell, strict=True):
+                weights &= places[attribute.name] == chosen[place]
+            rows.append(weights)
+        estimates = Estimates.with_covariance(self.cells, self.covariance).linear(np.array(rows, dtype=float))
+        return AnswerTable(
+            attributes, codes, estimates, 0.95, "by-hand", "known", target, False, self.estimator
+        )

@@ -1,0 +1,350 @@
+"""Measures of two attributes through the law."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from counted import Counted
+from known_counts import KnownCounts
+from published_rows import category_attribute
+from sfumato.analysis.differentiation import differentiate
+from sfumato.analysis.measures import MEASURES, measure
+from sfumato.chance.distortion import UniformDistortion, warner
+from sfumato.errors import NoSolutionError, ParameterError, QueryError, TooLargeError
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.estimates import Estimates
+from sfumato.values.selection import Tabulation
+
+A, Y = category_attribute("a", 2), category_attribute("y", 2)
+CLOSE = 1e-6
+"""The digits to which the examples were written down."""
+
+
+def published(counts, law):
+    """A release of a and y as its law estimates it."""
+    table = np.array(counts).reshape(2, 2)
+    estimates = law.estimate(Counted((A, Y), table), Tabulation(by=("a", "y")))
+    return KnownCounts((A, Y), estimates.values, estimates.covariance)
+
+
+EXAMPLE_1 = published(
+    [60, 40, 35, 65], PerturbedRows(distortions={"y": UniformDistortion(retention=0.6, size=2)})
+)
+
+
+def assert_measure(found, estimate, error, *, on_log_scale=False):
+    """Value and standard error, as stated or of the logarithm."""
+    value = math.log(found.estimate) if on_log_scale else found.estimate
+    std_error = found.std_error / found.estimate if on_log_scale else found.std_error
+    np.testing.assert_allclose((value, std_error), (estimate, error), atol=CLOSE)
+
+
+def test_log_odds_ratio():
+    """Example 2, for both targets."""
+    assert_measure(measure(EXAMPLE_1, "a", "y")["odds-ratio"], 1.791759, 0.465209, on_log_scale=True)
+    about = measure(EXAMPLE_1, "a", "y", target="population")
+    assert_measure(about["odds-ratio"], 1.791759, 0.561029, on_log_scale=True)
+
+
+def test_risk_difference_and_ratio():
+    """Example 4, for both targets."""
+    table = measure(EXAMPLE_1, "a", "y")
+    assert_measure(table["risk-difference"], 0.416667, 0.094281)
+    assert_measure(table["risk-ratio"], 0.810930, 0.218864, on_log_scale=True)
+    population = measure(EXAMPLE_1, "a", "y", target="population")
+    assert_measure(population["risk-difference"], 0.416667, 0.113957)
+    assert_measure(population["risk-ratio"], 0.810930, 0.266898, on_log_scale=True)
+
+
+def test_noise_is_taken_out_of_quadratic_measures():
+    """Example 6: what noise adds on average, and what is left."""
+    found = measure(EXAMPLE_1, "a", "y")
+    np.testing.assert_allclose(found["phi-squared"].noise_bias, 0.010560, atol=CLOSE)
+    np.testing.assert_allclose(found["phi-squared"].estimate, 0.164265, atol=CLOSE)
+    np.testing.assert_allclose(found["cramers-v"].estimate, 0.405297, atol=CLOSE)
+    np.testing.assert_allclose(found["mutual-information"].noise_bias, 0.006450, atol=CLOSE)
+    assert_measure(found["mutual-information"], 0.083796, 0.042266)
+    np.testing.assert_allclose(found["gini-decrease"].estimate, 0.082361, atol=CLOSE)
+    raw = found["gini-decrease"].estimate + found["gini-decrease"].noise_bias
+    np.testing.assert_allclose(raw, 0.086806, atol=CLOSE)
+
+
+def test_rule_with_simultaneous_intervals():
+    """Example 16: four rules are considered, so each interval has level 1 - 0.05 / 4."""
+    found = measure(EXAMPLE_1, "a", "y", confidence_level=1 - 0.05 / 4)
+    for name, expected in {
+        "support": (0.375, 0.291743, 0.458257),
+        "confidence": (0.75, 0.583486, 0.916514),
+        "lift": (1.384615, 1.170253, 1.638243),
+    }.items():
+        each = found[name]
+        np.testing.assert_allclose((each.estimate, each.low, each.high), expected, atol=CLOSE)
+
+
+def test_phi_squared_of_a_larger_table():
+    """Example 13."""
+    release = KnownCounts((A, category_attribute("y", 3)), [20, 15, 5, 8, 14, 22], 4)
+    found = measure(release, "a", "y")["phi-squared"]
+    np.testing.assert_allclose(found.estimate + found.noise_bias, 0.187217, atol=CLOSE)
+    np.testing.assert_allclose(found.noise_bias, 0.010800, atol=CLOSE)
+    assert {each.name for each in measure(release, "a", "y").values} == {
+        name for name, each in MEASURES.items() if not each.is_binary
+    }
+
+
+GUO = np.array([0.415, 0.043, 0.183, 0.359])
+"""G and H of the thesis, 5,822 rows."""
+ROWS = 5822
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "digits"),
+    [
+        ("phi", 0.57767, 5),
+        ("odds-ratio", 18.933, 3),
+        ("jaccard", 0.61368, 5),
+        ("uncertainty-of-first", 0.26767, 5),
+        ("j-measure", 0.07466, 5),
+        ("chi-square", 1942.82, 2),
+        ("reverse-risk-difference", 0.58701, 5),
+        ("kappa", 0.55532, 5),
+        ("collective-strength", 3.53944, 5),
+        ("cosine", 0.76910, 5),
+        ("lift", 1.64767, 5),
+        ("leverage", 0.14112, 5),
+        ("conviction", 1.77113, 5),
+        ("certainty", 0.43539, 5),
+        ("g-square", 2149.36, 2),
+        ("added-value", 0.26036, 5),
+        ("laplace", 0.66226, 5),
+        ("concentration", 0.33370, 5),
+        ("uncertainty-of-second", 0.27395, 5),
+        ("confidence", 0.66236, 5),
+    ],
+)
+def test_measures_of_the_thesis(name, printed, digits):
+    """Guo (2010), the pair G and H, recomputed with the corrected formulas."""
+    found = measure(KnownCounts((A, Y), ROWS * GUO), "a", "y")[name]
+    assert round(found.estimate, digits) == printed
+    assert found.std_error == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "digits"),
+    [
+        ("phi", 0.36661, 5),
+        ("odds-ratio", 4.89088, 5),
+        ("chi-square", 782.495, 3),
+        ("leverage", 0.09031, 4),
+        ("lift", 1.40146, 5),
+        ("added-value", 0.16925, 5),
+        ("cosine", 0.66472, 5),
+    ],
+)
+def test_measures_of_what_the_thesis_released(name, printed, digits):
+    """The same pair as released with retention 0.9, read as it stands: 0.64 of the leverage is left."""
+    released = np.kron(*[np.array([[0.9, 0.1], [0.1, 0.9]])] * 2) @ GUO
+    found = measure(KnownCounts((A, Y), ROWS * released), "a", "y")[name]
+    np.testing.assert_allclose(found.estimate, printed, atol=0.5001 * 10**-digits)
+
+
+@pytest.mark.parametrize(
+    ("name", "printed", "digits"),
+    [
+        ("phi", 0.01884, 5),
+        ("chi-square", 126.70, 2),
+        ("leverage", 0.00465, 5),
+        ("added-value", 0.00963, 5),
+        ("confidence", 0.01234, 5),
+        ("cosine", 0.01039, 5),
+    ],
+)
+def test_errors_of_the_thesis(name, printed, digits):
+    """Delta-method errors about the population at retention 0.9."""
+    law = PerturbedRows(distortions={"a": warner(0.9), "y": warner(0.9)})
+    released = np.kron(*[np.array([[0.9, 0.1], [0.1, 0.9]])] * 2) @ GUO
+    found = measure(published(ROWS * released, law), "a", "y", target="population")[name]
+    assert round(found.std_error, digits) == printed
+
+
+@pytest.mark.parametrize(
+    ("retention", "chi_square", "cosine"),
+    [
+        (1.0, 434.28, 0.42296),
+        (0.9, 176.59, 0.4568),
+        (0.8, 55.56, 0.4820),
+        (0.7, 10.93, 0.4979),
+        (0.6, 0.682, 0.5041),
+        (0.5, 0.0, 0.5000),
+        (0.3, 10.93, 0.4587),
+    ],
+)
+def test_a_measure_that_survives_and_one_that_does_not(retention, chi_square, cosine):
+    """Guo's example 1: read off the release, chi-square only falls; the cosine rises and falls."""
+    matrix = np.array([[retention, 1 - retention], [1 - retention, retention]])
+    released = np.kron(matrix, matrix) @ np.array([0.1374, 0.3332, 0.2982, 0.2312])
+    found = measure(KnownCounts((A, Y), ROWS * released), "a", "y")
+    np.testing.assert_allclose(found["chi-square"].estimate, chi_square, atol=0.00501)
+    np.testing.assert_allclose(
+        found["cosine"].estimate, cosine, atol=0.0000501 if retention < 1 else 0.0000051
+    )
+
+
+def test_order_of_odds_ratios_is_lost_and_that_of_leverage_kept():
+    """Guo's example 2 at retention 0.8."""
+    matrix = np.kron(*[np.array([[0.8, 0.2], [0.2, 0.8]])] * 2)
+    pairs = np.array([0.4222, 0.0484, 0.3861, 0.1432]), np.array([0.4763, 0.0124, 0.4639, 0.0474])
+    shares = [[each.reshape(2, 2) for each in (pair, matrix @ pair)] for pair in pairs]
+    # The formulas as they are: the printed shares add up to 0.9999, and leverage is not free of scale.
+    odds = [[math.exp(MEASURES["odds-ratio"].formula(each, 1)) for each in pair] for pair in shares]
+    leverage = [[MEASURES["leverage"].formula(each, 1) for each in pair] for pair in shares]
+    np.testing.assert_allclose(odds, [[3.2353, 1.3236], [3.9248, 1.1441]], atol=0.5001e-4)
+    np.testing.assert_allclose(leverage, [[0.04179, 0.01506], [0.01682, 0.00606]], atol=0.5001e-5)
+
+
+def corrected_gradient_of_chi_square(x):
+    """Guo's G1 to G4 with the squares that the print lacks, by hand."""
+    x1, x2, x3, x4 = x
+    r0, r1, c0, c1 = x1 + x2, x3 + x4, x1 + x3, x2 + x4
+    first = (
+        (x1**2 * (x2 + x3) + 2 * x1 * x2 * x3) / (r0**2 * c0**2) - x2**2 / (r0**2 * c1) - x3**2 / (c0**2 * r1)
+    )
+    printed = (x1**2 * (x2 + x3) + 2 * x1 * x2 * x3) / (r0**2 * c0**2) - x2**2 / (r0 * c1) - x3**2 / (c0 * r1)
+    return first, printed
+
+
+def test_gradient_of_chi_square_is_the_corrected_one_and_not_the_printed():
+    """The numbers of the corrected and the printed form at G and H."""
+    gradient = ROWS * differentiate(
+        lambda p: (p.reshape(2, 2) ** 2 / np.outer(p.reshape(2, 2).sum(1), p.reshape(2, 2).sum(0))).sum(), GUO
+    )
+    np.testing.assert_allclose(gradient, [2394.27, -14113.77, -8017.41, 3009.63], atol=0.00501)
+    first, printed = corrected_gradient_of_chi_square(GUO)
+    np.testing.assert_allclose(ROWS * first, gradient[0])
+    assert round(ROWS * printed, 2) == 2867.85
+
+
+@pytest.mark.parametrize("name", list(MEASURES))
+def test_gradients_agree_with_differences(name):
+    """A second way to differentiate every declaration."""
+    place = np.array([30.0, 21.0, 17.0, 44.0])
+
+    def formula(numbers):
+        rows = numbers.sum()
+        return MEASURES[name].formula((numbers / rows).reshape(2, 2), rows)
+
+    step = 1e-4
+    differences = [(formula(place + step * e) - formula(place - step * e)) / (2 * step) for e in np.eye(4)]
+    np.testing.assert_allclose(differentiate(formula, place), differences, rtol=1e-5, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [name for name, each in MEASURES.items() if each.null is not None])
+def test_null_is_the_value_of_independent_attributes(name):
+    """Of any margins."""
+    independent = 1000 * np.outer([0.3, 0.7], [0.6, 0.4])
+    found = measure(KnownCounts((A, Y), independent), "a", "y")[name]
+    np.testing.assert_allclose(found.estimate, MEASURES[name].null, atol=2e-8)
+
+
+def test_chebyshev_ranges_are_wider_by_the_stated_factor():
+    """4.472 standard errors at 95 %, where a normal range has 1.960."""
+    normal = measure(EXAMPLE_1, "a", "y")["added-value"]
+    wide = measure(EXAMPLE_1, "a", "y", interval="chebyshev")["added-value"]
+    np.testing.assert_allclose(
+        (wide.high - wide.low) / (normal.high - normal.low), 4.472136 / 1.959964, rtol=1e-6
+    )
+
+
+def test_ranges_stay_within_the_measure():
+    """A share is not above one, whatever the noise."""
+    release = KnownCounts((A, Y), [30, 5, 4, 20], 400)
+    for each in measure(release, "a", "y", interval="chebyshev").values:
+        if not each.undefined:
+            assert MEASURES[each.name].lowest <= each.low <= each.high <= MEASURES[each.name].highest
+
+
+def test_measures_that_a_negative_cell_leaves_undefined_say_so():
+    """The others are still there."""
+    found = measure(KnownCounts((A, Y), [30, 20, -4, 40], 25), "a", "y")
+    assert found["odds-ratio"].undefined == "rows with a = '1' and y = '0' are estimated as -4.0 ± 5.0"
+    assert math.isnan(found["mutual-information"].estimate)
+    assert found["phi"].undefined == ""
+    assert "odds-ratio is undefined" in found.summary()
+
+
+def test_a_margin_that_is_not_positive_is_named():
+    """Every measure divides by it."""
+    with pytest.raises(NoSolutionError, match=r"rows with a = '1' are estimated as -2.0 ± 7.1"):
+        measure(KnownCounts((A, Y), [30, 20, -4, 2], 25), "a", "y")
+
+
+def test_a_cell_known_to_be_empty_adds_nothing_to_information():
+    """Zero times the logarithm of zero is zero; a ratio is still undefined."""
+    found = measure(KnownCounts((A, Y), [30, 0, 10, 40]), "a", "y")
+    p = np.array([[30, 0], [10, 40]]) / 80
+    expected = np.outer(p.sum(axis=1), p.sum(axis=0))
+    by_hand = sum(p[i, j] * math.log(p[i, j] / expected[i, j]) for i, j in ((0, 0), (1, 0), (1, 1)))
+    np.testing.assert_allclose(found["mutual-information"].estimate, by_hand)
+    assert found["odds-ratio"].undefined
+
+
+def test_conditions_classify_rows_by_whether_they_hold():
+    """The same as a table merged by hand."""
+    release = KnownCounts((A, category_attribute("y", 3)), [20, 15, 5, 8, 14, 22], 4)
+    merged = KnownCounts((A, Y), [20, 20, 8, 36], np.diag([4, 8, 4, 8]))
+    found, by_hand = measure(release, "a", "y != '0'"), measure(merged, "a", "y")
+    for one, other in zip(found.values, by_hand.values, strict=True):
+        np.testing.assert_allclose((one.estimate, one.std_error), (other.estimate, other.std_error))
+    assert found.of == ("a", "y != '0'")
+
+
+def test_rows_can_be_restricted():
+    """Only what satisfies the conditions is counted."""
+    cube = KnownCounts((A, Y, category_attribute("z", 2)), np.arange(1, 9), 1)
+    found = measure(cube, "a", "y", where="z = '1'")["odds-ratio"]
+    np.testing.assert_allclose(found.estimate, 2 * 8 / (4 * 6))
+
+
+def test_bad_questions_are_refused():
+    """With what is allowed."""
+    with pytest.raises(QueryError, match="no attribute 'b'"):
+        measure(EXAMPLE_1, "a", "b")
+    with pytest.raises(ParameterError, match="interval must be one of normal, chebyshev"):
+        measure(EXAMPLE_1, "a", "y", interval="bootstrap")
+
+
+def test_a_table_without_covariance_is_refused():
+    """Unless its counts are exact."""
+    release = KnownCounts((A, Y), [30, 20, 10, 40], 4)
+    whole = release.counts
+
+    def bare(by, **settings):
+        table = whole(by, **settings)
+        without = Estimates(table.estimates.values, table.estimates.variances)
+        return table.__class__(table.attributes, table.codes, without, 0.95, "m", "l", "table")
+
+    release.counts = bare
+    with pytest.raises(TooLargeError, match="Name fewer attributes"):
+        measure(release, "a", "y")
+    release.covariance = np.zeros((4, 4))
+    assert measure(release, "a", "y")["phi"].std_error == 0
+
+
+def test_counts_that_are_not_unbiased_are_marked():
+    """The law's own sentence is repeated."""
+    release = KnownCounts((A, Y), [30, 20, 10, 40], 4, estimator="assumes even spread")
+    assert "not unbiased: assumes even spread" in measure(release, "a", "y").notes[0]
+
+
+def test_results_are_plain_data():
+    """One line, a table, JSON and Arrow."""
+    found = measure(EXAMPLE_1, "a", "y")
+    assert repr(found) == f"Measures(a with y: {len(MEASURES)} of {len(MEASURES)} defined)"
+    assert str(found).startswith("Measures of a with y, 95 % normal intervals (about the table)")
+    assert found.to_dict()["measures"][0].keys() >= {"measure", "estimate", "std_error", "low", "high"}
+    assert found.to_arrow().num_rows == len(MEASURES)
+    with pytest.raises(KeyError):
+        found["unknown"]
