@@ -17,6 +17,7 @@ from sfumato.cli import (
     demo,
     inspect,
     ledger,
+    mean,
     measures,
     methods,
     plan,
@@ -124,6 +125,7 @@ _add(app, "publish", publish.publish, publish.EXAMPLES, panel=CUSTODIAN)
 app.add_typer(ledger_group, name="ledger", rich_help_panel=CUSTODIAN)
 _add(app, "query", query.query, query.EXAMPLES, panel=ANALYST)
 _add(app, "counts", counts.counts, counts.EXAMPLES, panel=ANALYST)
+_add(app, "mean", mean.mean, mean.EXAMPLES, panel=ANALYST)
 _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)

@@ -6,12 +6,14 @@ stands on the release. They load an analysis when it is asked for and hold nothi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
+    from sfumato.analysis.numbers import NumberEstimate
     from sfumato.laws import Target
 
 
@@ -40,3 +42,82 @@ class Analyses:
             confidence_level=confidence_level,
             target=target,
         )
+
+    def mean(
+        self: Countable,
+        attribute: str,
+        *,
+        where: str = "",
+        scores: Mapping[str, float] | None = None,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> NumberEstimate:
+        """Mean of an attribute whose categories stand for numbers: see :func:`sfumato.analysis.moments.mean`."""
+        from sfumato.analysis.moments import mean
+
+        return mean(
+            self,
+            attribute,
+            where=where,
+            scores=scores,
+            confidence_level=confidence_level,
+            target=target,
+        )
+
+    def variance(
+        self: Countable,
+        attribute: str,
+        *,
+        where: str = "",
+        scores: Mapping[str, float] | None = None,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> NumberEstimate:
+        """Variance of such an attribute, noise taken out: see :func:`sfumato.analysis.moments.variance`."""
+        from sfumato.analysis.moments import variance
+
+        return variance(
+            self,
+            attribute,
+            where=where,
+            scores=scores,
+            confidence_level=confidence_level,
+            target=target,
+        )
+
+    def quantile(
+        self: Countable,
+        attribute: str,
+        share: float,
+        *,
+        where: str = "",
+        scores: Mapping[str, float] | None = None,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> NumberEstimate:
+        """Number below which a share of the rows lies: see :func:`sfumato.analysis.moments.quantile`."""
+        from sfumato.analysis.moments import quantile
+
+        return quantile(
+            self,
+            attribute,
+            share,
+            where=where,
+            scores=scores,
+            confidence_level=confidence_level,
+            target=target,
+        )
+
+    def correlation(
+        self: Countable,
+        first: str,
+        second: str,
+        *,
+        where: str = "",
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> NumberEstimate:
+        """Pearson's correlation of two such attributes."""
+        from sfumato.analysis.moments import correlation
+
+        return correlation(self, first, second, where=where, confidence_level=confidence_level, target=target)

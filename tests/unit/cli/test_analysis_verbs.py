@@ -35,3 +35,32 @@ def test_measures_of_an_unknown_attribute_is_refused(run, release):
     outcome = run("measures", release, "--of", "sex,jbo")
     assert outcome.exit_code == 1
     assert "did you mean 'job'?" in outcome.stderr
+
+
+def test_mean_prints_the_fields_of_the_contract(run, release):
+    """Age was not perturbed: the error is what bins hide, and nothing else."""
+    shown = json.loads(run("mean", release, "age", "--json").stdout)
+    assert shown["std_error"] == 0
+    assert shown["lowest"] < shown["estimate"] < shown["highest"]
+    assert shown == load_release(release).mean("age").to_dict() | {"notes": []}
+
+
+def test_mean_gives_quantiles_and_variances(run, release):
+    """One statistic a call."""
+    median = json.loads(run("mean", release, "age", "--quantile", "0.5", "--json").stdout)
+    assert median["statistic"] == "median of age"
+    assert median["estimate"] == load_release(release).quantile("age", 0.5).estimate
+    spread = json.loads(run("mean", release, "age", "--variance", "--where", "sex = 'Male'", "--json").stdout)
+    assert spread["estimate"] == load_release(release).variance("age", where="sex = 'Male'").estimate
+    assert run("mean", release, "age", "--variance", "--quantile", "0.5").exit_code == 2
+
+
+def test_mean_of_names_is_refused_and_scores_help(run, release):
+    """An unordered attribute has no mean unless its categories get numbers."""
+    refused = run("mean", release, "sex")
+    assert refused.exit_code == 1
+    assert "not numbers" in refused.stderr
+    scored = run("mean", release, "sex", "--score", "Female=1", "--score", "Male=0", "--json")
+    share = load_release(release).proportion("sex = 'Female'").estimate
+    assert abs(json.loads(scored.stdout)["estimate"] - share) < 1e-12
+    assert run("mean", release, "sex", "--score", "Female").exit_code == 2

@@ -39,6 +39,7 @@ VERBS = [
     ("ledger", "withdraw"),
     ("query",),
     ("counts",),
+    ("mean",),
     ("measures",),
     ("report",),
     ("attacks",),

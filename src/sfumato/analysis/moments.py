@@ -1,0 +1,305 @@
+"""Means, variances, quantiles and correlations of numbers that were published as categories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from sfumato.analysis.asking import CellCounts, Countable, ask_cells
+from sfumato.analysis.differentiation import differentiate
+from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.routine import carry
+from sfumato.analysis.scores import Scores, score
+from sfumato.errors import NoSolutionError, ParameterError
+from sfumato.laws import Target
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates, normal_quantile
+from sfumato.values.number_text import show
+
+ScoresByLabel = Mapping[str, float]
+
+
+def mean(
+    release: Countable,
+    attribute: str,
+    *,
+    where: str = "",
+    scores: ScoresByLabel | None = None,
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> NumberEstimate:
+    """Mean of an attribute whose categories stand for numbers; rows without a value are left out.
+
+    Values count as the middle of their bin. ``lowest`` and ``highest`` of the result hold wherever they lie.
+
+    Parameters
+    ----------
+    release
+        What is asked.
+    attribute
+        Binned, or with categories that are numbers.
+    where
+        Only rows that satisfy these conditions.
+    scores
+        Number of each category by its label, in place of middles.
+    confidence_level, target
+        Of the interval, and what it is about.
+    """
+    cells, counts, numbers = _scored(release, attribute, where, scores)
+    quantile = normal_quantile(confidence_level)
+    value, error = _mean(counts, numbers.values, target)
+    low, _ = _interval(*_mean(counts, numbers.lows, target), quantile)
+    _, high = _interval(*_mean(counts, numbers.highs, target), quantile)
+    return _result(
+        f"mean of {attribute}",
+        (value, error, *_interval(value, error, quantile)),
+        (cells, confidence_level, target),
+        hidden=(low, high) if numbers.is_binned else None,
+    )
+
+
+def variance(
+    release: Countable,
+    attribute: str,
+    *,
+    where: str = "",
+    scores: ScoresByLabel | None = None,
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> NumberEstimate:
+    """Variance of an attribute whose categories stand for numbers; parameters as for :func:`mean`.
+
+    The square of a noisy mean is too large by its variance, which is put back.
+    """
+    cells, counts, numbers = _scored(release, attribute, where, scores)
+    rows = counts.values.sum()
+    center, error_of_mean = _mean(counts, numbers.values, target)
+    raw = float((numbers.values - center) ** 2 @ counts.values / rows)
+    gradient = ((numbers.values - center) ** 2 - raw) / rows
+    carried = carry(np.array([raw]), gradient[None, :], counts, target)
+    value, error = raw + error_of_mean**2, float(carried.standard_errors[0])
+    low, high = _interval(value, error, normal_quantile(confidence_level))
+    within = float((numbers.highs - numbers.lows) ** 2 @ counts.values / rows / 12)
+    notes = (
+        (
+            f"values count as the middle of their bin; an even spread within bins would add {show(within, error)}",
+        )
+        if numbers.is_binned
+        else ()
+    )
+    return _result(
+        f"variance of {attribute}",
+        (value, error, max(low, 0.0), max(high, 0.0)),
+        (cells, confidence_level, target),
+        notes=notes,
+    )
+
+
+def quantile(
+    release: Countable,
+    attribute: str,
+    share: float,
+    *,
+    where: str = "",
+    scores: ScoresByLabel | None = None,
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> NumberEstimate:
+    """The number below which a share of the rows lies; other parameters as for :func:`mean`.
+
+    Within a bin rows are spread evenly; ``lowest`` and ``highest`` of the result hold wherever they lie. The
+    interval is every number whose share below is not rejected: no density has to be estimated.
+    """
+    if not 0 < share < 1:
+        raise ParameterError(
+            f"a quantile's share lies strictly between 0 and 1, got {share}. Use 0.5 for the median.",
+            parameter="share",
+        )
+    cells, counts, numbers = _scored(release, attribute, where, scores)
+    find = _quantile_of_bins if numbers.is_binned else _quantile_of_numbers
+    value, low, high, hidden = find(counts, numbers, share, normal_quantile(confidence_level), target)
+    title = f"median of {attribute}" if share == 0.5 else f"quantile {share:g} of {attribute}"
+    return _result(title, (value, math.nan, low, high), (cells, confidence_level, target), hidden=hidden)
+
+
+def correlation(
+    release: Countable,
+    first: str,
+    second: str,
+    *,
+    where: str = "",
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> NumberEstimate:
+    """Pearson's correlation of two attributes whose categories stand for numbers."""
+    attributes = [release.schema[first], release.schema[second]]
+    numbers = [score(each).values for each in attributes]
+    cells = ask_cells(release, (first, second), where=where)
+    stated = np.logical_and.reduce(
+        [cells.codes[each.name] != each.missing_code for each in attributes if each.missing_code is not None]
+        or [np.ones(cells.estimates.values.size, dtype=bool)]
+    )
+    counts = _kept(cells.estimates, stated)
+    x, y = (known[cells.codes[each.name][stated]] for known, each in zip(numbers, attributes, strict=True))
+
+    def formula(n: Any) -> Any:
+        rows = n.sum()
+        from_x, from_y = x - n @ x / rows, y - n @ y / rows
+        return n @ (from_x * from_y) / np.sqrt((n @ from_x**2) * (n @ from_y**2))
+
+    spreads = [
+        float(counts.values @ (each - counts.values @ each / counts.values.sum()) ** 2) for each in (x, y)
+    ]
+    if min(spreads) <= 0:
+        raise NoSolutionError(
+            f"the variance of {(first, second)[int(np.argmin(spreads))]} is estimated as not positive, so there is no "
+            "correlation. Ask a release of more rows or less noise.",
+            reason="undefined",
+        )
+    value = float(formula(counts.values))
+    carried = carry(np.array([value]), differentiate(formula, counts.values)[None, :], counts, target)
+    error = float(carried.standard_errors[0])
+    low, high = _interval(value, error, normal_quantile(confidence_level))
+    return _result(
+        f"correlation of {first} and {second}",
+        (value, error, max(low, -1.0), min(high, 1.0)),
+        (cells, confidence_level, target),
+    )
+
+
+def _scored(
+    release: Countable, name: str, where: str, scores: ScoresByLabel | None
+) -> tuple[CellCounts, Estimates, Scores]:
+    """Estimated counts of the categories that have a score, and their scores."""
+    attribute = release.schema[name]
+    numbers = score(attribute, scores)
+    cells = ask_cells(release, (name,), where=where)
+    codes = cells.codes[name]
+    stated = codes != (-1 if attribute.missing_code is None else attribute.missing_code)
+    counts = _kept(cells.estimates, stated)
+    if counts.values.sum() <= 0:
+        total = counts.linear(np.ones((1, counts.values.size)))
+        value, error = float(total.values[0]), float(total.standard_errors[0])
+        raise NoSolutionError(
+            f"the number of rows with a value of {name} is estimated as {show(value, error)} ± {show(error, error)}, "
+            "so nothing can be averaged. Ask about more rows.",
+            reason="undefined",
+        )
+    kept = codes[stated]
+    return cells, counts, Scores(numbers.values[kept], numbers.lows[kept], numbers.highs[kept])
+
+
+def _kept(counts: Estimates, kept: Any) -> Estimates:
+    assert counts.covariance is not None
+    return Estimates(counts.values[kept], counts.variances[kept], counts.covariance[np.ix_(kept, kept)])
+
+
+def _mean(counts: Estimates, numbers: Floats, target: Target) -> tuple[float, float]:
+    rows = counts.values.sum()
+    value = float(numbers @ counts.values / rows)
+    carried = carry(np.array([value]), ((numbers - value) / rows)[None, :], counts, target)
+    return value, float(carried.standard_errors[0])
+
+
+def _interval(value: float, error: float, half_width: float) -> tuple[float, float]:
+    return value - half_width * error, value + half_width * error
+
+
+def _excess(counts: Estimates, weights: Floats, target: Target) -> tuple[float, float]:
+    """Sum of count times weight, and its standard error."""
+    combined = counts.linear(weights[None, :])
+    drawn = max(float(weights**2 @ counts.values), 0.0) if target == "population" else 0.0
+    return float(combined.values[0]), math.sqrt(float(combined.variances[0]) + drawn)
+
+
+Found = tuple[float, float, float, tuple[float, float] | None]
+
+
+def _quantile_of_bins(
+    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
+) -> Found:
+    from scipy.optimize import isotonic_regression
+
+    edges = np.append(numbers.lows, numbers.highs[-1])
+    below = np.concatenate([[0.0], np.cumsum(counts.values)])
+    rising = np.clip(isotonic_regression(below).x, 0, below[-1])
+    value = float(np.interp(share * below[-1], rising, edges))
+    kept = [
+        (place, at)
+        for place in range(counts.values.size)
+        for at in _kept_within(counts, place, share, half_width, target)
+    ]
+    ends = [float(edges[place] + at * (edges[place + 1] - edges[place])) for place, at in kept]
+    low, high = min([*ends, value]), max([*ends, value])
+    first = int(np.clip(np.searchsorted(edges, low, side="right") - 1, 0, counts.values.size - 1))
+    last = int(np.clip(np.searchsorted(edges, high, side="left") - 1, 0, counts.values.size - 1))
+    return value, low, high, (float(edges[first]), float(edges[last + 1]))
+
+
+def _kept_within(
+    counts: Estimates, place: int, share: float, half_width: float, target: Target
+) -> list[float]:
+    """Where in a bin (0 to 1) the set of numbers that are not rejected begins or ends.
+
+    The rows below a point of the bin, less the share of all, are linear in the point, their variance is
+    quadratic: the ends are roots of a quadratic, or the bin's own.
+    """
+
+    def margin(at: float) -> float:
+        weights = np.where(np.arange(counts.values.size) < place, 1.0, 0.0)
+        weights[place] = at
+        value, error = _excess(counts, weights - share, target)
+        return (half_width * error) ** 2 - value**2
+
+    start, middle, end = margin(0.0), margin(0.5), margin(1.0)
+    second = 2 * (start + end - 2 * middle)
+    roots = np.roots([second, end - start - second, start])
+    inside = [float(each.real) for each in roots if abs(each.imag) < 1e-9 and 0 <= each.real <= 1]
+    return [*inside, *(at for at, left in ((0.0, start), (1.0, end)) if left >= 0)]
+
+
+def _quantile_of_numbers(
+    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
+) -> Found:
+    """The first number with at least that share of rows up to it; kept are those that could be it."""
+    order = np.argsort(numbers.values)
+    kept = []
+    value = float(numbers.values[order[-1]])
+    is_found = False
+    upto = np.zeros(counts.values.size)
+    before = -math.inf, 0.0
+    for place in order:
+        upto[place] = 1.0
+        excess, error = _excess(counts, upto - share, target)
+        if not is_found and excess >= 0:
+            value, is_found = float(numbers.values[place]), True
+        if excess >= -half_width * error and before[0] <= half_width * before[1]:
+            kept.append(float(numbers.values[place]))
+        before = excess, error
+    return value, min([*kept, value]), max([*kept, value]), None
+
+
+def _result(
+    statistic: str,
+    numbers: tuple[float, float, float, float],
+    about: tuple[CellCounts, float, Target],
+    *,
+    hidden: tuple[float, float] | None = None,
+    notes: tuple[str, ...] = (),
+) -> NumberEstimate:
+    cells, confidence_level, target = about
+    lowest, highest = hidden or (None, None)
+    return NumberEstimate(
+        statistic,
+        *numbers,
+        confidence_level,
+        cells.source.method,
+        cells.source.law,
+        target,
+        lowest,
+        highest,
+        (*cells.notes, *notes),
+    )

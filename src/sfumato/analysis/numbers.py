@@ -1,0 +1,108 @@
+"""One computed number of a release, with its error and with what the categories hide."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.laws import Target
+from sfumato.values.number_text import percent_as_stated, show
+
+
+@dataclass(frozen=True)
+class NumberEstimate:
+    """A number computed from estimated counts.
+
+    Parameters
+    ----------
+    statistic
+        What it is, such as ``mean of age``.
+    estimate, std_error, low, high
+        The number, its error and its interval; the error is NaN where only an interval is known.
+    confidence_level
+        Of the interval.
+    method, law, target
+        Of the release, and what is estimated.
+    lowest, highest
+        Interval that holds wherever values lie within their bins; None where categories are numbers themselves.
+    notes
+        What a reader must know.
+
+    Examples
+    --------
+    >>> NumberEstimate("mean of age", 41.26, 0.52, 40.24, 42.28, 0.95, "anatomy", "bucketed-rows", "table")
+    NumberEstimate(mean of age: 41.26 ± 0.52, 95 % interval 40.24 to 42.28)
+    """
+
+    statistic: str
+    estimate: float
+    std_error: float
+    low: float
+    high: float
+    confidence_level: float
+    method: str
+    law: str
+    target: Target
+    lowest: float | None = None
+    highest: float | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def _digits(self) -> float:
+        """A standard error to round by: that of the interval where there is no other."""
+        return (self.high - self.low) / 4 if math.isnan(self.std_error) else self.std_error
+
+    def __repr__(self) -> str:
+        error = "" if math.isnan(self.std_error) else f" ± {show(self.std_error, self._digits)}"
+        return (
+            f"NumberEstimate({self.statistic}: {show(self.estimate, self._digits)}{error}, "
+            f"{percent_as_stated(self.confidence_level)} interval {show(self.low, self._digits)} to "
+            f"{show(self.high, self._digits)})"
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        error = "" if math.isnan(self.std_error) else f", std. error {show(self.std_error, self._digits)}"
+        about = (
+            "the published table's own rows" if self.target == "table" else "the population behind the table"
+        )
+        level = percent_as_stated(self.confidence_level)
+        low, high = (show(each, self._digits) for each in (self.low, self.high))
+        lines = [
+            self.statistic,
+            f"Estimate {show(self.estimate, self._digits)}{error}, {level} interval {low} to {high}",
+        ]
+        if self.lowest is not None and self.highest is not None:
+            lines.append(
+                "Wherever values lie within their bins: "
+                f"{show(self.lowest, self._digits)} to {show(self.highest, self._digits)}"
+            )
+        lines.append(f"(about {about}; {self.method}, law {self.law})")
+        return "\n".join([*lines, *(f"Note: {each}" for each in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``mean --json`` prints it."""
+        return {
+            "statistic": self.statistic,
+            "estimate": self.estimate,
+            "std_error": self.std_error,
+            "low": self.low,
+            "high": self.high,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "confidence": self.confidence_level,
+            "method": self.method,
+            "law": self.law,
+            "target": self.target,
+            "notes": list(self.notes),
+        }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table of one row."""
+        import pyarrow as pa
+
+        return pa.table({name: [value] for name, value in self.to_dict().items()})
