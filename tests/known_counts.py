@@ -31,13 +31,10 @@ class KnownCounts:
         kept = np.ones(self.cells.size, dtype=bool)
         for name, chosen in selection.conditions:
             kept &= np.isin(places[name], chosen)
-        rows = []
-        for cell in np.ndindex(*(len(each) for each in codes)):
-            weights = kept.copy()
-            for attribute, chosen, place in zip(attributes, codes, cell, strict=True):
-                weights &= places[attribute.name] == chosen[place]
-            rows.append(weights)
-        estimates = Estimates.with_covariance(self.cells, self.covariance).linear(np.array(rows, dtype=float))
-        return AnswerTable(
-            attributes, codes, estimates, 0.95, "by-hand", "known", target, False, self.estimator
-        )
+        asked = np.array(list(np.ndindex(*(each.size for each in attributes)))).reshape(-1, len(attributes))
+        asked = asked[[all(code in own for code, own in zip(each, codes, strict=True)) for each in asked]]
+        known = Estimates.with_covariance(self.cells, self.covariance)
+        if tuple(by) != self.schema.names or not kept.all():
+            own = np.array([places[each.name] for each in attributes])
+            known = known.linear((kept & (asked[:, :, None] == own[None]).all(axis=1)).astype(float))
+        return AnswerTable(attributes, codes, known, 0.95, "by-hand", "known", target, False, self.estimator)

@@ -143,6 +143,12 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
     return CellCounts(codes, estimates, table)
 
 
+def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:
+    """Some of the counts, with the covariance between them."""
+    assert counts.covariance is not None
+    return Estimates(counts.values[kept], counts.variances[kept], counts.covariance[np.ix_(kept, kept)])
+
+
 def show_count(counts: Estimates, weights: Floats) -> str:
     """An estimated number of rows with its error, as text for a sentence."""
     summed = counts.linear(weights[None, :])

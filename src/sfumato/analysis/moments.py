@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.asking import CellCounts, Countable, ask_cells
+from sfumato.analysis.asking import CellCounts, Countable, ask_cells, keep_cells
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.numbers import NumberEstimate
 from sfumato.analysis.routine import carry
 from sfumato.analysis.scores import Scores, score
 from sfumato.errors import NoSolutionError, ParameterError
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import show
@@ -113,6 +113,7 @@ def quantile(
     Within a bin rows are spread evenly; ``lowest`` and ``highest`` of the result hold wherever they lie. The
     interval is every number whose share below is not rejected: no density has to be estimated.
     """
+    refuse_unknown_target(target)
     if not 0 < share < 1:
         raise ParameterError(
             f"a quantile's share lies strictly between 0 and 1, got {share}. Use 0.5 for the median.",
@@ -142,7 +143,7 @@ def correlation(
         [cells.codes[each.name] != each.missing_code for each in attributes if each.missing_code is not None]
         or [np.ones(cells.estimates.values.size, dtype=bool)]
     )
-    counts = _kept(cells.estimates, stated)
+    counts = keep_cells(cells.estimates, stated)
     x, y = (known[cells.codes[each.name][stated]] for known, each in zip(numbers, attributes, strict=True))
 
     def formula(n: Any) -> Any:
@@ -179,7 +180,7 @@ def _scored(
     cells = ask_cells(release, (name,), where=where)
     codes = cells.codes[name]
     stated = codes != (-1 if attribute.missing_code is None else attribute.missing_code)
-    counts = _kept(cells.estimates, stated)
+    counts = keep_cells(cells.estimates, stated)
     if counts.values.sum() <= 0:
         total = counts.linear(np.ones((1, counts.values.size)))
         value, error = float(total.values[0]), float(total.standard_errors[0])
@@ -190,11 +191,6 @@ def _scored(
         )
     kept = codes[stated]
     return cells, counts, Scores(numbers.values[kept], numbers.lows[kept], numbers.highs[kept])
-
-
-def _kept(counts: Estimates, kept: Any) -> Estimates:
-    assert counts.covariance is not None
-    return Estimates(counts.values[kept], counts.variances[kept], counts.covariance[np.ix_(kept, kept)])
 
 
 def _mean(counts: Estimates, numbers: Floats, target: Target) -> tuple[float, float]:

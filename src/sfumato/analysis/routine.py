@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from sfumato.errors import NoSolutionError
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 
@@ -97,6 +97,7 @@ def carry(
     >>> round(float(share.standard_errors[0]), 6)
     0.015232
     """
+    refuse_unknown_target(target)
     noise = counts.linear(gradient)
     if target == "table":
         return Estimates(values, noise.variances, noise.covariance)

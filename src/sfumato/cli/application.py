@@ -23,6 +23,7 @@ from sfumato.cli import (
     plan,
     publish,
     query,
+    regression,
     report,
     schema,
 )
@@ -127,6 +128,7 @@ _add(app, "query", query.query, query.EXAMPLES, panel=ANALYST)
 _add(app, "counts", counts.counts, counts.EXAMPLES, panel=ANALYST)
 _add(app, "mean", mean.mean, mean.EXAMPLES, panel=ANALYST)
 _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
+_add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)
 _add(app, "attack", attack.attack, attack.EXAMPLES, panel=AUDITOR)

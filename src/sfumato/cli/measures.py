@@ -29,6 +29,10 @@ def measures(
         ),
     ],
     where: Where = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="MEASURE", help="This measure; may be repeated. All unless given."),
+    ] = None,
     interval: Annotated[
         Literal["normal", "chebyshev"],
         typer.Option("--interval", help="Normal ranges, or wider ones that hold for any law of the errors."),
@@ -45,6 +49,6 @@ def measures(
     if len(sides) != 2:
         raise typer.BadParameter(f"a measure is of two attributes or conditions, got {len(sides)}.")
     measured = load_release(release).measures(
-        *sides, where=where, interval=interval, confidence_level=confidence, target=target
+        *sides, where=where, only=only, interval=interval, confidence_level=confidence, target=target
     )
     show(measured, as_json=as_json)

@@ -12,7 +12,7 @@ from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
 from sfumato.laws.asking import Formula, answer, binding
-from sfumato.laws.asking.formula import Target
+from sfumato.laws.asking.formula import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -20,7 +20,7 @@ from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
-__all__ = ["Law", "Published", "Target"]
+__all__ = ["Law", "Published", "Target", "refuse_unknown_target"]
 
 
 class Published(Protocol):

@@ -6,7 +6,7 @@ stands on the release. They load an analysis when it is asked for and hold nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
     from sfumato.analysis.numbers import NumberEstimate
+    from sfumato.analysis.regression import Regression
+    from sfumato.analysis.regression.fitting import CoefficientInterval
+    from sfumato.analysis.regression.glm import FamilyName
     from sfumato.laws import Target
 
 
@@ -26,6 +29,7 @@ class Analyses:
         second: str,
         *,
         where: str = "",
+        only: Sequence[str] | None = None,
         interval: Interval = "normal",
         confidence_level: float = 0.95,
         target: Target = "table",
@@ -38,6 +42,7 @@ class Analyses:
             first,
             second,
             where=where,
+            only=only,
             interval=interval,
             confidence_level=confidence_level,
             target=target,
@@ -121,3 +126,26 @@ class Analyses:
         from sfumato.analysis.moments import correlation
 
         return correlation(self, first, second, where=where, confidence_level=confidence_level, target=target)
+
+    def regression(
+        self: Countable,
+        formula: str,
+        *,
+        family: FamilyName | None = None,
+        where: str = "",
+        interval: CoefficientInterval = "normal",
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> Regression:
+        """Fit ``"income ~ age + sex"`` through the law: see :func:`sfumato.analysis.regression.regress`."""
+        from sfumato.analysis.regression import regress
+
+        return regress(
+            self,
+            formula,
+            family=family,
+            where=where,
+            interval=interval,
+            confidence_level=confidence_level,
+            target=target,
+        )

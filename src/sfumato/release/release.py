@@ -6,14 +6,15 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, get_args
+from typing import Any, Self
 
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
-from sfumato.laws import LAWS, Law, Target
+from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
 from sfumato.release.analyses import Analyses
+from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.release.signature import Signature, read_signature
@@ -188,7 +189,9 @@ class Release(Analyses):
         # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
         notes = self.law.notes(self, where, estimates) if estimator is None else ()
         asked = where.describe(self.schema)
-        return self._answer(asked, estimates, confidence_level, target, estimator, note="; ".join(notes))
+        answer = self._answer(asked, estimates, confidence_level, target, estimator, note="; ".join(notes))
+        origin = Origin(self, (where,), (1.0,), target) if estimator is None else None
+        return dataclasses.replace(answer, origin=origin)
 
     def queries(
         self,
@@ -232,8 +235,11 @@ class Release(Analyses):
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
         ratio = estimates.ratio(*_UNIT_PAIR)
         answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
+        share, rows = answer.estimate, float(estimates.values[1])
+        origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
         # Not unbiased itself, even where both counts are.
-        return dataclasses.replace(answer, estimator=f"ratio of two counts, each {answer.estimator}")
+        named = f"ratio of two counts, each {answer.estimator}"
+        return dataclasses.replace(answer, estimator=named, origin=origin)
 
     def difference(
         self,
@@ -341,7 +347,7 @@ class Release(Analyses):
         *,
         note: str = "",
     ) -> Answer:
-        _refuse_unknown(target)
+        refuse_unknown_target(target)
         return Answer.of(
             question,
             estimates,
@@ -369,7 +375,7 @@ class Release(Analyses):
             for each in attributes
         )
         estimates.intervals(confidence_level)  # refuses a wrong level before anything is shown
-        _refuse_unknown(target)
+        refuse_unknown_target(target)
         return AnswerTable(
             attributes,
             codes,
@@ -388,12 +394,3 @@ class Release(Analyses):
 
 
 _UNIT_PAIR = ([1.0, 0.0], [0.0, 1.0])
-
-
-def _refuse_unknown(target: str) -> None:
-    """A misspelt target would be answered as the other one."""
-    if target not in get_args(Target):
-        raise ParameterError(
-            f"target must be one of {', '.join(get_args(Target))}, got {target!r}. Leave it out for the table's own rows.",
-            parameter="target",
-        )

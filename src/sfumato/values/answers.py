@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show
@@ -45,6 +46,13 @@ def bounds_to_dict(bounds: tuple[float, float] | None) -> dict[str, Any]:
     return {"certain_low": low, "certain_high": None if math.isinf(high) else high}
 
 
+class Combining(Protocol):
+    """What knows how the errors of two answers go together."""
+
+    def combine(self, first: Answer, operation: Literal["-", "/"], second: Answer) -> Answer:
+        """``first - second`` or ``first / second``."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """One estimated number.
@@ -67,6 +75,8 @@ class Answer:
         Two numbers between which the true one lies for certain, where the release says so.
     note
         What the law has to say about this answer, such as whether it is dependable; often empty.
+    origin
+        What combines it with another answer of the same release, by ``-`` and ``/``; None where nothing does.
 
     Examples
     --------
@@ -86,6 +96,27 @@ class Answer:
     estimator: str = "unbiased"
     bounds: tuple[float, float] | None = None
     note: str = ""
+    origin: Combining | None = field(default=None, repr=False, compare=False)
+
+    def __sub__(self, other: Answer) -> Answer:
+        return self._combine("-", other)
+
+    def __truediv__(self, other: Answer) -> Answer:
+        return self._combine("/", other)
+
+    def _combine(self, operation: Literal["-", "/"], other: Answer) -> Answer:
+        if not isinstance(other, Answer):
+            return NotImplemented
+        if self.origin is None:
+            raise ParameterError(
+                "this answer cannot be combined with another: only answers of query and proportion, by the release's own "
+                "estimator and before pickling, know how their errors go together. Ask for them anew."
+            )
+        return self.origin.combine(self, operation, other)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # An opened release does not travel with its answers.
+        return {name: value for name, value in vars(self).items() if name != "origin"}
 
     @classmethod
     def of(

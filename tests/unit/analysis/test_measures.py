@@ -316,6 +316,17 @@ def test_bad_questions_are_refused():
         measure(EXAMPLE_1, "a", "y", interval="bootstrap")
 
 
+def test_some_measures_can_be_asked_for():
+    """Those that there are, of tables that they are defined for."""
+    found = measure(EXAMPLE_1, "a", "y", only=["phi", "lift"])
+    assert [each.name for each in found.values] == ["phi", "lift"]
+    with pytest.raises(ParameterError, match="no measure 'lfit'; did you mean 'lift'"):
+        measure(EXAMPLE_1, "a", "y", only=["lfit"])
+    wide = KnownCounts((A, category_attribute("y", 3)), [20, 15, 5, 8, 14, 22], 4)
+    with pytest.raises(ParameterError, match="two by two categories, and these have 2 by 3"):
+        measure(wide, "a", "y", only=["lift"])
+
+
 def test_a_table_without_covariance_is_refused():
     """Unless its counts are exact."""
     release = KnownCounts((A, Y), [30, 20, 10, 40], 4)

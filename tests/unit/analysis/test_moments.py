@@ -121,6 +121,13 @@ def test_numbers_that_do_not_exist_are_refused():
         )
 
 
+@pytest.mark.parametrize("ask", [mean, variance, lambda *which, **how: quantile(*which, 0.5, **how)])
+def test_misspelt_target_is_refused(ask):
+    """It would be answered as the other one."""
+    with pytest.raises(ParameterError, match="target must be one of table, population"):
+        ask(BINNED, "age", target="tables")
+
+
 def test_results_are_plain_data():
     """One line, a few lines, JSON and Arrow."""
     found = mean(BINNED, "age")

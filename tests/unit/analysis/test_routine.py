@@ -7,7 +7,7 @@ import pytest
 
 from counted import Counted
 from published_rows import category_attribute
-from sfumato.analysis.glm import FAMILIES, GeneralizedLinearModel, Words
+from sfumato.analysis.regression.glm import FAMILIES, GeneralizedLinearModel, Words
 from sfumato.analysis.routine import carry, solve
 from sfumato.analysis.score_interval import score_interval
 from sfumato.chance.distortion import UniformDistortion

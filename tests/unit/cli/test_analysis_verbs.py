@@ -64,3 +64,37 @@ def test_mean_of_names_is_refused_and_scores_help(run, release):
     share = load_release(release).proportion("sex = 'Female'").estimate
     assert abs(json.loads(scored.stdout)["estimate"] - share) < 1e-12
     assert run("mean", release, "sex", "--score", "Female").exit_code == 2
+
+
+def test_regression_prints_the_fields_of_the_contract(run, release):
+    """The same numbers as in Python."""
+    formula = "job = 'Care' ~ sex"
+    shown = json.loads(run("regression", release, formula, "--target", "population", "--json").stdout)
+    assert shown.keys() >= {
+        "formula",
+        "family",
+        "target",
+        "interval",
+        "covariance",
+        "strength",
+        "steps",
+        "notes",
+    }
+    assert shown["family"] == "logistic"
+    fitted = load_release(release).regression(formula, target="population")
+    assert shown["coefficients"] == [each.to_dict() for each in fitted.coefficients]
+    assert shown["coefficients"][1]["term"] == "sex = 'Male'"
+
+
+def test_regression_shows_a_table(run, release):
+    """Estimate, standard error, interval, odds ratio."""
+    shown = run("regression", release, "job = 'Care' ~ sex", "--interval", "score").stdout
+    assert "Std. error" in shown
+    assert "Odds ratio" in shown
+
+
+def test_regression_on_an_unknown_name_is_refused(run, release):
+    """With its place."""
+    outcome = run("regression", release, "job = 'Care' ~ sxe")
+    assert outcome.exit_code == 1
+    assert "at character 16 of the formula" in outcome.stderr

@@ -41,6 +41,7 @@ VERBS = [
     ("counts",),
     ("mean",),
     ("measures",),
+    ("regression",),
     ("report",),
     ("attacks",),
     ("attack",),

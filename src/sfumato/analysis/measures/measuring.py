@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -12,7 +13,7 @@ from sfumato.analysis.asking import Classification, Countable, as_columns, ask_c
 from sfumato.analysis.differentiation import differentiate, noise_bias
 from sfumato.analysis.measures.declarations import MEASURES, Measure
 from sfumato.analysis.routine import carry, drawing
-from sfumato.errors import NoSolutionError, ParameterError
+from sfumato.errors import NoSolutionError, ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
@@ -150,6 +151,7 @@ def measure(
     second: str,
     *,
     where: str = "",
+    only: Sequence[str] | None = None,
     interval: Interval = "normal",
     confidence_level: float = 0.95,
     target: Target = "table",
@@ -164,6 +166,8 @@ def measure(
         Attributes, or conditions of the query language; a condition classifies rows by whether it holds.
     where
         Only rows that satisfy these conditions.
+    only
+        Names of the measures wanted; all that are defined for tables of this size when not given.
     interval
         Kind of range.
     confidence_level
@@ -185,7 +189,7 @@ def measure(
     classes = sides[0].classes(cells.codes) * shape[1] + sides[1].classes(cells.codes)
     counts = cells.merge(classes, shape[0] * shape[1])
     _refuse_empty_margins(counts, sides, shape)
-    chosen = [each for each in MEASURES.values() if not each.is_binary or shape == (2, 2)]
+    chosen = _chosen(only, shape)
     half_width = _half_width(interval, confidence_level)
     values = tuple(_value(each, counts, shape, sides, half_width, target) for each in chosen)
     return Measures(
@@ -198,6 +202,20 @@ def measure(
         target,
         (*cells.notes, *_notes(values)),
     )
+
+
+def _chosen(only: Sequence[str] | None, shape: tuple[int, int]) -> list[Measure]:
+    fitting = {name: each for name, each in MEASURES.items() if not each.is_binary or shape == (2, 2)}
+    for name in only or ():
+        if name not in MEASURES:
+            raise ParameterError(f"there is no measure {name!r}; {nearest(name, MEASURES)}", parameter="only")
+        if name not in fitting:
+            raise ParameterError(
+                f"{name} is defined for two by two categories, and these have {shape[0]} by {shape[1]}. "
+                "Ask about conditions in place of attributes.",
+                parameter="only",
+            )
+    return [each for name, each in fitting.items() if only is None or name in only]
 
 
 def _value(

@@ -5,17 +5,27 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Tabulation
 
 Target = Literal["table", "population"]
 """What an estimate is about: the rows of the private table itself, or the population they were drawn from."""
+
+
+def refuse_unknown_target(target: str) -> None:
+    """A misspelt target would be answered as the other one."""
+    if target not in get_args(Target):
+        raise ParameterError(
+            f"target must be one of {', '.join(get_args(Target))}, got {target!r}. Leave it out for the table's own rows.",
+            parameter="target",
+        )
+
 
 LARGEST_COVARIANCE = 1_000
 """Numbers up to which the whole covariance is computed; beyond it, variances only."""

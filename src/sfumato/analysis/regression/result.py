@@ -1,0 +1,246 @@
+"""A fitted regression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.analysis.asking import as_columns
+from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.regression.design import Response, build_columns
+from sfumato.analysis.regression.formula import Formula
+from sfumato.analysis.regression.glm import FAMILIES
+from sfumato.errors import ParameterError, QueryError, nearest
+from sfumato.laws import Target
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import Estimates
+from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Schema
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient.
+
+    Parameters
+    ----------
+    term
+        The column it belongs to.
+    category
+        Category of the response it is about; empty where the response is a number.
+    estimate, std_error, low, high
+        The number, its error and its interval, whose ends may be infinite.
+    """
+
+    term: str
+    category: str
+    estimate: float
+    std_error: float
+    low: float
+    high: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class TermTest:
+    """Whether all coefficients of a term could be zero: a Wald test about the population."""
+
+    term: str
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+@dataclass(frozen=True, eq=False)
+class Regression:
+    """A regression fitted through the law of a release.
+
+    Parameters
+    ----------
+    formula
+        As it was asked.
+    model
+        Formula, schema and response as read.
+    coefficients
+        In the order of the formula; for several categories of the response, those of the first come first.
+    estimates
+        The coefficients with their covariance.
+    terms
+        Term of each coefficient, as written.
+    strength
+        Standard errors by which the information differs from zero where it does least.
+    steps
+        Newton steps taken.
+    """
+
+    formula: str
+    model: tuple[Formula, Schema, Response]
+    coefficients: tuple[Coefficient, ...]
+    estimates: Estimates
+    terms: tuple[str, ...]
+    target: Target
+    interval: str
+    confidence_level: float
+    strength: float
+    steps: int
+    method: str
+    law: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """logistic, multinomial, poisson or linear."""
+        return self.model[2].family
+
+    @property
+    def covariance(self) -> Floats:
+        """Of the coefficients, ``(p, p)``."""
+        assert self.estimates.covariance is not None
+        return self.estimates.covariance
+
+    def __repr__(self) -> str:
+        number = len(self.coefficients)
+        return f"Regression({self.formula}: {self.family}, {number} coefficients, about the {self.target})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __getitem__(self, term: str) -> Coefficient:
+        for each in self.coefficients:
+            if each.term == term:
+                return each
+        raise KeyError(term)
+
+    def summary(self) -> str:
+        """A table for people."""
+        has_categories = self.family == "multinomial"
+        is_ratio = self.model[2].is_share
+        rows = tuple(
+            (
+                *((each.category,) if has_categories else ()),
+                each.term,
+                *(
+                    show(number, each.std_error)
+                    for number in (each.estimate, each.std_error, each.low, each.high)
+                ),
+                *((f"{math.exp(min(each.estimate, 700)):.4g}",) if is_ratio else ()),
+            )
+            for each in self.coefficients
+        )
+        columns = (
+            *(("Category",) if has_categories else ()),
+            *("Term", "Estimate", "Std. error", "Low", "High"),
+            *(("Odds ratio",) if is_ratio else ()),
+        )
+        level = percent_as_stated(self.confidence_level)
+        modelled = self.model[2].categories[0] if self.family == "logistic" else ""
+        about = f" (of {modelled})" if modelled and modelled != self.model[2].text else ""
+        title = f"{self.family} regression {self.formula}{about}, {level} {self.interval} intervals, about the {self.target}"
+        table = ResultTable(title[0].upper() + title[1:], columns, rows).to_text()
+        return "\n".join(
+            [table, f"({self.method}, law {self.law})", *(f"Note: {each}" for each in self.notes)]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``regression --json`` prints it; infinite ends are null there."""
+        return {
+            "formula": self.formula,
+            "family": self.family,
+            "target": self.target,
+            "interval": self.interval,
+            "confidence": self.confidence_level,
+            "coefficients": [each.to_dict() for each in self.coefficients],
+            "covariance": self.covariance.tolist(),
+            "strength": self.strength,
+            "steps": self.steps,
+            "method": self.method,
+            "law": self.law,
+            "notes": list(self.notes),
+        }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table with a row for each coefficient."""
+        import pyarrow as pa
+
+        return pa.table(as_columns([each.to_dict() for each in self.coefficients]))
+
+    def test(self, term: str) -> TermTest:
+        """Test whether all coefficients of a term are zero in the population.
+
+        Raises
+        ------
+        ParameterError
+            When the fit is about the table's own rows, in which nothing is exactly zero.
+        """
+        from scipy.stats import chi2
+
+        if self.target != "population":
+            raise ParameterError(
+                "a test is about the population, and this fit is about the table's own rows. "
+                'Fit again with target="population".',
+                parameter="target",
+            )
+        chosen = [place for place, each in enumerate(self.terms) if each == term]
+        if not chosen:
+            raise QueryError(f"the formula has no term {term!r}; {nearest(term, dict.fromkeys(self.terms))}")
+        values = self.estimates.values[chosen]
+        statistic = float(values @ np.linalg.solve(self.covariance[np.ix_(chosen, chosen)], values))
+        return TermTest(term, statistic, len(chosen), float(chi2.sf(statistic, len(chosen))))
+
+    def predict(self, covariates: Mapping[str, str], *, category: str | None = None) -> NumberEstimate:
+        """Mean or share of the response to expect of rows with given covariates.
+
+        Parameters
+        ----------
+        covariates
+            Category of each attribute of the formula's terms, by label.
+        category
+            Of a multinomial response; its second category when not given.
+        """
+        formula, schema, response = self.model
+        unknown = [name for name in formula.names if name not in covariates]
+        if unknown:
+            raise QueryError(
+                f"covariate {unknown[0]!r} is missing. Give a category for each of {', '.join(formula.names)}."
+            )
+        codes = {name: np.array([schema[name].code_of(covariates[name])]) for name in formula.names}
+        row = build_columns(formula, schema, codes).values[0]
+        place = response.categories.index(category) if category is not None else 0
+        family = FAMILIES[response.family]
+        predictors = self.estimates.values.reshape(-1, row.size) @ row
+        value = float(family.mean(predictors[None, :])[0, place])
+        gradient = np.kron(family.spread(predictors[None, :])[0, place], row)
+        spread = Estimates(self.estimates.values, self.estimates.variances, self.covariance).linear(
+            gradient[None, :]
+        )
+        error = float(spread.standard_errors[0])
+        low, high = Estimates(np.array([value]), np.array([error**2])).intervals(self.confidence_level)
+        bounds = (
+            (0.0, 1.0)
+            if response.is_share
+            else (0.0, math.inf)
+            if response.family == "poisson"
+            else (-math.inf, math.inf)
+        )
+        what = response.categories[place] or response.text
+        return NumberEstimate(
+            f"{'share' if response.is_share else 'mean'} of {what} among "
+            + (" and ".join(f"{name} = {covariates[name]!r}" for name in formula.names) or "all rows"),
+            value,
+            error,
+            float(np.clip(low[0], *bounds)),
+            float(np.clip(high[0], *bounds)),
+            self.confidence_level,
+            self.method,
+            self.law,
+            self.target,
+            notes=self.notes,
+        )

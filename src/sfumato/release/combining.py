@@ -1,0 +1,84 @@
+"""Differences and ratios of answers of one release: what they share of its noise is taken into account."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sfumato.errors import ParameterError
+from sfumato.values.answers import Answer
+from sfumato.values.estimates import Estimates
+from sfumato.values.selection import Selection
+
+if TYPE_CHECKING:
+    from sfumato.laws import Target
+    from sfumato.release.release import Release
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an answer came from: numbers of rows, and how much the answer changes with each.
+
+    Parameters
+    ----------
+    release
+        What was asked.
+    selections
+        The rows that were counted.
+    gradient
+        Change of the answer with each count.
+    target
+        What the answer is about.
+    """
+
+    release: Release
+    selections: tuple[Selection, ...]
+    gradient: tuple[float, ...]
+    target: Target
+
+    def combine(self, first: Answer, operation: Literal["-", "/"], second: Answer) -> Answer:
+        """``first - second`` or ``first / second`` with the covariance between them.
+
+        Raises
+        ------
+        ParameterError
+            When the second is of another release, target or level, or is zero under a ratio.
+        """
+        other = second.origin
+        if not isinstance(other, Origin) or other.release is not self.release:
+            raise ParameterError(
+                "answers can be combined when both come from one opened release, by query or proportion, since their "
+                "errors go together. Ask both of the same release object."
+            )
+        if (first.target, first.confidence_level) != (second.target, second.confidence_level):
+            raise ParameterError(
+                f"the answers are about the {first.target} at level {first.confidence_level} and about the {second.target} "
+                f"at level {second.confidence_level}. Ask both alike."
+            )
+        selections = (*self.selections, *other.selections)
+        counts = self.release.law.estimate_selections(self.release, selections, target=self.target)
+        gradient = np.zeros((2, len(selections)))
+        gradient[0, : len(self.selections)] = self.gradient
+        gradient[1, len(self.selections) :] = other.gradient
+        changes = counts.linear(gradient)
+        pair = Estimates(np.array([first.estimate, second.estimate]), changes.variances, changes.covariance)
+        if operation == "-":
+            combined, weights = pair.linear(np.array([[1.0, -1.0]])), np.array([1.0, -1.0])
+        else:
+            combined = pair.ratio([1.0, 0.0], [0.0, 1.0])
+            weights = np.array([1.0, -combined.values[0]]) / second.estimate
+        named = "difference" if operation == "-" else "ratio"
+        answer = Answer.of(
+            f"({first.question or 'all rows'}) {operation} ({second.question or 'all rows'})",
+            combined,
+            first.confidence_level,
+            first.method,
+            first.law,
+            first.target,
+            estimator=f"{named} of two answers, each {first.estimator}",
+        )
+        origin = Origin(self.release, selections, tuple((weights @ gradient).tolist()), self.target)
+        return dataclasses.replace(answer, origin=origin)
