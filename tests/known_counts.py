@@ -6,8 +6,15 @@ import numpy as np
 
 from sfumato.values.answers import AnswerTable
 from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Schema
+from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection
+
+
+def numbered_attribute(name, size):
+    """An attribute with the ordered categories 0, 1, ..."""
+    return Attribute(
+        name=name, role=Role.OTHER, categories=tuple(str(code) for code in range(size)), ordered=True
+    )
 
 
 class KnownCounts:

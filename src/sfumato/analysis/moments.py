@@ -40,7 +40,7 @@ def mean(
     release
         What is asked.
     attribute
-        Binned, or with categories that are numbers.
+        Binned, or with ordered categories that are numbers.
     where
         Only rows that satisfy these conditions.
     scores

@@ -1,8 +1,7 @@
-"""Categories as numbers: middles of bins, categories that are numbers, or numbers that the analyst gives."""
+"""Categories as numbers: middles of bins, ordered categories that are numbers, or numbers that the analyst gives."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,7 +40,7 @@ def score(attribute: Attribute, scores: Mapping[str, float] | None = None) -> Sc
     Parameters
     ----------
     attribute
-        Binned, or with categories that are numbers; any other with ``scores``.
+        Binned, or with ordered categories that are numbers; any other with ``scores``.
     scores
         Number of each category, by its label.
 
@@ -56,7 +55,7 @@ def score(attribute: Attribute, scores: Mapping[str, float] | None = None) -> Sc
     >>> score(Attribute(name="age", role=Role.OTHER, bins=(0, 10, 30))).values.tolist()
     [5.0, 20.0]
     """
-    labels = attribute.labels[: attribute.missing_code]
+    labels = attribute.stated_labels
     if scores is not None:
         absent = [label for label in labels if label not in scores]
         if absent:
@@ -64,23 +63,19 @@ def score(attribute: Attribute, scores: Mapping[str, float] | None = None) -> Sc
                 f"scores for {attribute.name!r} lack the category {absent[0]!r}. Give every category a number."
             )
         return _of_numbers([scores[label] for label in labels])
-    if attribute.bins is not None:
-        edges = np.array(attribute.bins, dtype=np.float64)
+    if attribute.edges is not None:
+        edges = np.array(attribute.edges, dtype=np.float64)
         if not np.isfinite(edges).all():
             raise QueryError(
                 f"an outermost bin of {attribute.name!r} has no end, and so no middle. Give scores for its categories."
             )
         return Scores((edges[:-1] + edges[1:]) / 2, edges[:-1], edges[1:])
-    try:
-        numbers = [float(label) for label in labels]
-    except ValueError:
-        numbers = [math.nan]
-    if not np.isfinite(numbers).all():
+    if attribute.numbers is None:
         raise QueryError(
-            f"attribute {attribute.name!r} has categories that are not numbers, so it has no mean. "
-            "Ask about a binned attribute, or give scores: a number for each category."
+            f"attribute {attribute.name!r} is not declared as ordered numbers, so it has no mean. "
+            "Ask about a binned attribute or one of ordered numbers, or give scores: a number for each category."
         )
-    return _of_numbers(numbers)
+    return _of_numbers(list(attribute.numbers))
 
 
 def _of_numbers(numbers: list[float]) -> Scores:

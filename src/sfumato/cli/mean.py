@@ -21,7 +21,9 @@ def mean(
     attribute: Annotated[
         str,
         typer.Argument(
-            metavar="ATTRIBUTE", help="Binned, or with categories that are numbers.", show_default=False
+            metavar="ATTRIBUTE",
+            help="Binned, or with ordered categories that are numbers.",
+            show_default=False,
         ),
     ],
     *,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from known_counts import KnownCounts
+from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
 from sfumato.analysis.moments import correlation, mean, quantile, variance
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
@@ -66,7 +66,7 @@ def test_quantile_about_a_population_has_the_binomial_interval():
     np.testing.assert_allclose((found.low, found.high), (20 - half, 20 + half), rtol=1e-4)
 
 
-CHILDREN = category_attribute("children", 4)
+CHILDREN = numbered_attribute("children", 4)
 
 
 def test_quantile_of_whole_numbers_is_one_of_them():
@@ -80,7 +80,7 @@ def test_quantile_of_whole_numbers_is_one_of_them():
 
 def test_correlation_of_scores():
     """Example 13, for both targets."""
-    release = KnownCounts((category_attribute("a", 2), category_attribute("y", 3)), [20, 15, 5, 8, 14, 22], 4)
+    release = KnownCounts((numbered_attribute("a", 2), numbered_attribute("y", 3)), [20, 15, 5, 8, 14, 22], 4)
     found = correlation(release, "a", "y")
     np.testing.assert_allclose((found.estimate, found.std_error), (0.427887, 0.064855), atol=CLOSE)
     population = correlation(release, "a", "y", target="population")
@@ -105,7 +105,7 @@ def test_rows_can_be_restricted_and_scores_given():
 def test_numbers_that_do_not_exist_are_refused():
     """With what to do instead."""
     colour = Attribute(name="colour", role=Role.OTHER, categories=("red", "green"))
-    with pytest.raises(QueryError, match="not numbers, so it has no mean"):
+    with pytest.raises(QueryError, match="not declared as ordered numbers, so it has no mean"):
         mean(KnownCounts((colour,), [10, 30]), "colour")
     with pytest.raises(QueryError, match="lack the category 'green'"):
         mean(KnownCounts((colour,), [10, 30]), "colour", scores={"red": 1})
@@ -115,7 +115,7 @@ def test_numbers_that_do_not_exist_are_refused():
         quantile(BINNED, "age", 1)
     with pytest.raises(NoSolutionError, match="variance of y is estimated as not positive"):
         correlation(
-            KnownCounts((category_attribute("a", 2), category_attribute("y", 3)), [20, 5, -12, 20, 5, -12]),
+            KnownCounts((numbered_attribute("a", 2), numbered_attribute("y", 3)), [20, 5, -12, 20, 5, -12]),
             "a",
             "y",
         )
@@ -137,3 +137,14 @@ def test_results_are_plain_data():
     assert found.to_arrow().num_rows == 1
     assert "±" not in repr(quantile(BINNED, "age", 0.5))
     assert "std. error" not in str(quantile(BINNED, "age", 0.5))
+
+
+def test_an_open_ended_bin_has_no_middle():
+    """Top-coded values could lie anywhere above; scores say where they count."""
+    income = Attribute(name="income", role=Role.OTHER, bins=(0, 10, 20, 30), top_code=20)
+    release = KnownCounts((income,), [10, 20, 10])
+    with pytest.raises(QueryError, match="has no end, and so no middle"):
+        mean(release, "income")
+    assert (
+        mean(release, "income", scores=dict(zip(income.labels, (5, 15, 40), strict=True))).estimate == 18.75
+    )

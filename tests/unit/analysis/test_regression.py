@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from known_counts import KnownCounts
+from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
 from sfumato.analysis.regression import regress
 from sfumato.analysis.regression.formula import Factor, read_formula
@@ -21,7 +21,7 @@ EQUAL = 1e-8
 A, B = category_attribute("a", 2), category_attribute("b", 3)
 AGE = Attribute(name="age", role=Role.OTHER, bins=(10, 20, 40, 80))
 Y, KIND = category_attribute("y", 2), Attribute(name="kind", role=Role.OTHER, categories=("p", "q", "r"))
-VISITS = category_attribute("visits", 4)
+VISITS = numbered_attribute("visits", 4)
 
 
 def truth(*attributes, seed=3):
@@ -241,12 +241,12 @@ def test_quoted_names_and_doubled_quotes_are_read():
         ({"interval": "wald"}, "interval must be one of"),
         ({"family": "logistic", "formula": "b ~ a"}, "needs two categories"),
         ({"family": "poisson", "formula": "kind ~ a"}, "needs a response of numbers"),
-        ({"family": "multinomial", "formula": "score(b) ~ a"}, "needs categories"),
+        ({"family": "multinomial", "formula": "score(visits) ~ a"}, "needs categories"),
     ],
 )
 def test_wrong_settings_are_refused(settings, said):
     """With what is allowed."""
-    release = KnownCounts((A, B, Y, KIND), np.ones(36))
+    release = KnownCounts((A, B, Y, KIND, VISITS), np.ones(144))
     formula = settings.pop("formula", "y ~ a")
     with pytest.raises(ParameterError, match=said):
         regress(release, formula, **settings)

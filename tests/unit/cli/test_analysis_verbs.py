@@ -59,7 +59,7 @@ def test_mean_of_names_is_refused_and_scores_help(run, release):
     """An unordered attribute has no mean unless its categories get numbers."""
     refused = run("mean", release, "sex")
     assert refused.exit_code == 1
-    assert "not numbers" in refused.stderr
+    assert "not declared as ordered numbers" in refused.stderr
     scored = run("mean", release, "sex", "--score", "Female=1", "--score", "Male=0", "--json")
     share = load_release(release).proportion("sex = 'Female'").estimate
     assert abs(json.loads(scored.stdout)["estimate"] - share) < 1e-12
