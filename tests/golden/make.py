@@ -22,7 +22,7 @@ QUESTIONS = ("", "job = 'Tech'", "sex = 'Female' AND job = 'Care'", "age < 55 AN
 
 
 def answers(release: Release) -> list[dict[str, object]]:
-    """What a release says to each question: estimate and standard error, or that it refuses."""
+    """What a release says to each question: estimate, standard error and certainty, or that it refuses."""
     given: list[dict[str, object]] = []
     for question in QUESTIONS:
         try:
@@ -31,7 +31,12 @@ def answers(release: Release) -> list[dict[str, object]]:
             given.append({"question": question, "refused": type(refusal).__name__})
         else:
             given.append(
-                {"question": question, "estimate": answer.estimate, "std_error": answer.standard_error}
+                {
+                    "question": question,
+                    "estimate": answer.estimate,
+                    "std_error": answer.standard_error,
+                    "certainty": answer.certainty.word,
+                }
             )
     return given
 

@@ -144,7 +144,7 @@ class Law(Frozen):
             published, (first & question, first, second & question, second), target=target
         )
         shares = counts.ratios([[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 0, 1]])
-        return shares.linear(np.array([[1.0, -1.0]]))
+        return shares.within(0.0, 1.0).linear(np.array([[1.0, -1.0]]))
 
     @abstractmethod
     def consistent(

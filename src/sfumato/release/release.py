@@ -19,6 +19,7 @@ from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.release.signature import Signature, read_signature
 from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
@@ -233,7 +234,7 @@ class Release(Analyses):
         estimates = self.law.estimate_selections(self, (both, group), target=target)
         asked = Selection.parse(question, self.schema).describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
-        ratio = estimates.ratio(*_UNIT_PAIR)
+        ratio = estimates.ratio(*_UNIT_PAIR).within(0.0, 1.0)
         answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
@@ -324,7 +325,19 @@ class Release(Analyses):
         tabulation = self._tabulation(by, where)
         unbiased = self.law.estimate(self, tabulation)
         consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
-        feasible = Estimates(consistent, unbiased.variances, half_widths=unbiased.half_widths)
+        moved = consistent - unbiased.values
+
+        def recentred(level: float) -> tuple[Floats, Floats]:
+            low, high = unbiased.intervals(level)
+            return low + moved, high + moved
+
+        feasible = Estimates(
+            consistent,
+            unbiased.variances,
+            bounds=unbiased.bounds,
+            certainty=unbiased.certainty,
+            limits=recentred,
+        )
         return self._table(tabulation, feasible, confidence_level, "table", is_consistent=True)
 
     def _tabulation(self, by: Sequence[str], where: str) -> Tabulation:

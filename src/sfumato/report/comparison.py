@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -135,7 +136,7 @@ class Comparison:
             answer.low <= reply.truth <= answer.high
             for reply in self.replies
             for answer in reply.answers
-            if answer.standard_error > 0
+            if not answer.is_exact
         ]
         return sum(inside), len(inside)
 
@@ -203,9 +204,10 @@ def compare_releases(
     )
 
 
-def _whole_rows(answer: Answer) -> tuple[int, ...]:
+def _whole_rows(answer: Answer) -> tuple[float, ...]:
     """An answer's numbers to whole rows, which is what errors of several rows support."""
-    return tuple(round(each) for each in (answer.estimate, answer.standard_error, answer.low, answer.high))
+    numbers = (answer.estimate, answer.standard_error, answer.low, answer.high)
+    return tuple(round(each) if math.isfinite(each) else each for each in numbers)
 
 
 def _shown(belief: float | None) -> str:

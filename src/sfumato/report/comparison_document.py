@@ -144,7 +144,7 @@ def _cost_figure(comparison: Comparison) -> Figure:
         }
         for reply in comparison.replies
         for each, answer in zip(comparison.releases, reply.answers, strict=True)
-        if answer.standard_error > 0
+        if not answer.is_exact
     ]
     description = "Standard errors in percent of the truth, against epsilon: errors fall as epsilon grows."
     chart = cost_chart(

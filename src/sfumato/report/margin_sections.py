@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sfumato.report.document import Block, Figure, Folded, Grid, Paragraph, Section, Subheading
 from sfumato.report.figures import LARGEST_CHART, interval_chart
 from sfumato.report.margins import CONFIDENCE_LEVEL, Margin, OpenMargin, TrueMargin
+from sfumato.values.answers import finite_or_none, show_end
 from sfumato.values.number_text import percent_as_stated, show, show_share
 
 LEVEL = percent_as_stated(CONFIDENCE_LEVEL)
@@ -79,7 +80,7 @@ def show_estimate(estimate: float, error: float, low: float, high: float) -> tup
     >>> show_estimate(1234.5678, 12.3, 1210.4, 1258.6)
     ('1,235', '12', '1,210', '1,259')
     """
-    return show(estimate, error), show(error, error), show(low, error), show(high, error)
+    return show(estimate, error), show(error, error), show_end(low, error), show_end(high, error)
 
 
 def _figure(margin: Margin, references: npt.NDArray[Any] | None, reference: str) -> Figure:
@@ -91,7 +92,8 @@ def _figure(margin: Margin, references: npt.NDArray[Any] | None, reference: str)
     points: list[dict[str, Any]] = []
     for code in chosen:
         label, estimate, _, low, high = cells[code]
-        point: dict[str, Any] = {"category": label, "estimate": estimate, "low": low, "high": high}
+        ends = {"low": finite_or_none(low), "high": finite_or_none(high)}
+        point: dict[str, Any] = {"category": label, "estimate": estimate, **ends}
         if references is not None:
             point["reference"] = int(references[code])
         if bounds is not None:

@@ -42,10 +42,8 @@ class Margin:
 
     @property
     def is_exact(self) -> bool:
-        """The law leaves no error: the true counts themselves were published."""
-        estimates = self.answers.estimates
-        is_certain = estimates.bounds is None or np.array_equal(*estimates.bounds)
-        return is_certain and not estimates.variances.any()
+        """The law claims that every number is the true one."""
+        return bool(self.answers.estimates.is_exact.all())
 
     @property
     def is_unbiased(self) -> bool:

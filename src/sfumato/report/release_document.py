@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,6 +29,7 @@ from sfumato.report.margins import Margin, OpenMargin, TrueMargin
 from sfumato.report.repetition import release_name, repetition_section
 from sfumato.report.tree_section import tree_section
 from sfumato.values.answers import Answer
+from sfumato.values.certainty import Certainty
 from sfumato.values.number_text import counted, show
 from sfumato.values.schema import Attribute, Schema
 
@@ -122,9 +124,9 @@ def _show_size(size: Answer | None) -> str:
     if size.is_exact:
         return f"{show(size.estimate, 0)} rows"
     error = size.standard_error
-    if error == 0:
-        # Certain bounds differ where rows were dropped; what was published has no noise.
-        return f"About {show(size.estimate, 0)} rows"
+    if size.certainty is Certainty.BOUNDED:
+        least, most = show(size.low, 0), show(size.high, 0)
+        return f"{least} rows or more" if math.isinf(size.high) else f"{least} to {most} rows"
     return f"About {show(size.estimate, error)} rows (standard error {show(error, error)})"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.schema import Attribute
@@ -27,13 +28,25 @@ def show_bounds(bounds: tuple[float, float] | None) -> str:
     if bounds is None:
         return ""
     low, high = bounds
+    if math.isinf(low):
+        return f"Certainly at most {show(high, 0)}; no lower bound\n"
     if math.isinf(high):
         return f"Certainly at least {show(low, 0)}; no upper bound\n"
     return f"Certainly between {show(low, 0)} and {show(high, 0)}\n"
 
 
+def finite_or_none(number: float) -> float | None:
+    """The number, or None for an end that is infinite: plain data have no word for it."""
+    return None if math.isinf(number) else number
+
+
+def show_end(number: float, standard_error: float) -> str:
+    """The end of an interval, to the digits that a standard error supports."""
+    return "no bound" if math.isinf(number) else show(number, standard_error)
+
+
 def bounds_to_dict(bounds: tuple[float, float] | None) -> dict[str, Any]:
-    """Certain bounds as plain data; None stands for no upper bound.
+    """Certain bounds as plain data; None stands for no bound on that side.
 
     Examples
     --------
@@ -43,7 +56,7 @@ def bounds_to_dict(bounds: tuple[float, float] | None) -> dict[str, Any]:
     if bounds is None:
         return {}
     low, high = bounds
-    return {"certain_low": low, "certain_high": None if math.isinf(high) else high}
+    return {"certain_low": finite_or_none(low), "certain_high": finite_or_none(high)}
 
 
 class Combining(Protocol):
@@ -73,6 +86,8 @@ class Answer:
         ``"unbiased"``, or the name of another estimator and what it gives up.
     bounds
         Two numbers between which the true one lies for certain, where the release says so.
+    certainty
+        What the number claims: that it is exact, that it is bounded, or that it is estimated.
     note
         What the law has to say about this answer, such as whether it is dependable; often empty.
     origin
@@ -96,6 +111,7 @@ class Answer:
     estimator: str = "unbiased"
     bounds: tuple[float, float] | None = None
     note: str = ""
+    certainty: Certainty = Certainty.ESTIMATED
     origin: Combining | None = field(default=None, repr=False, compare=False)
 
     def __sub__(self, other: Answer) -> Answer:
@@ -144,24 +160,22 @@ class Answer:
             law,
             target,
             estimator,
-            None
-            if estimates.bounds is None
-            else (float(estimates.bounds[0][0]), float(estimates.bounds[1][0])),
+            _bounds_of(estimates)[0],
             note,
+            Certainty(int(estimates.certainty[0])),
         )
 
     @property
     def is_exact(self) -> bool:
-        """Whether the number was published as it is, so that nothing had to be estimated."""
-        is_certain = self.bounds is None or self.bounds[0] == self.bounds[1]
-        return self.standard_error == 0 and self.target == "table" and is_certain
+        """Whether the number is the true one, so that nothing had to be estimated."""
+        return self.certainty is Certainty.EXACT
 
     def __repr__(self) -> str:
         error = self.standard_error
         level = percent_as_stated(self.confidence_level)
         return (
             f"Answer({show(self.estimate, error)} ± {show(error, error)}, "
-            f"{level} interval {show(self.low, error)} to {show(self.high, error)})"
+            f"{level} interval {show_end(self.low, error)} to {show_end(self.high, error)})"
         )
 
     def __str__(self) -> str:
@@ -169,30 +183,32 @@ class Answer:
 
     def summary(self) -> str:
         """A few lines for people."""
-        error = self.standard_error
         about = (
             "the published table's own rows" if self.target == "table" else "the population behind the table"
         )
+        how = "" if self.is_exact else f"{self.estimator}; "
+        lines = [
+            self.question or "all rows",
+            *self._statement(),
+            f"(about {about}; {how}{self.method}, law {self.law})",
+            *([f"Note: {self.note}"] if self.note and not self.is_exact else []),
+        ]
+        return "\n".join(lines)
+
+    def _statement(self) -> list[str]:
+        """The number, and what it claims of itself."""
+        error = self.standard_error
         if self.is_exact:
-            return (
-                f"{self.question or 'all rows'}\n"
-                f"Exactly {show(self.estimate, 0)}: published as it is, no error\n"
-                f"(about {about}; {self.method}, law {self.law})"
-            )
+            return [f"Exactly {show(self.estimate, 0)}: published as it is, no error"]
         if math.isnan(error):
-            return (
-                f"{self.question or 'all rows'}\n"
-                f"Estimate {self.estimate:,.1f}; its standard error is not known, so there is no interval\n"
-                f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
-            )
-        return (
-            f"{self.question or 'all rows'}\n"
-            f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}, "
-            f"{percent_as_stated(self.confidence_level)} interval {show(self.low, error)} to {show(self.high, error)}\n"
-            f"{show_bounds(self.bounds)}"
-            f"(about {about}; {self.estimator}; {self.method}, law {self.law})"
-            + (f"\nNote: {self.note}" if self.note else "")
-        )
+            unknown = "its standard error is not known, so there is no interval"
+            return [f"Estimate {self.estimate:,.1f}; {unknown}"]
+        certain = show_bounds(self.bounds).splitlines()
+        number = f"Estimate {show(self.estimate, error)}, std. error {show(error, error)}"
+        if self.certainty is Certainty.BOUNDED:
+            return [*certain, f"{number}, under an assumption"]
+        ends = f"{show_end(self.low, error)} to {show_end(self.high, error)}"
+        return [f"{number}, {percent_as_stated(self.confidence_level)} interval {ends}", *certain]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``query --json`` prints it."""
@@ -200,14 +216,14 @@ class Answer:
             "query": self.question,
             "estimate": self.estimate,
             "std_error": self.standard_error,
-            "low": self.low,
-            "high": self.high,
+            "low": finite_or_none(self.low),
+            "high": finite_or_none(self.high),
             "confidence": self.confidence_level,
             "method": self.method,
             "law": self.law,
             "target": self.target,
             "estimator": self.estimator,
-            "exact": self.is_exact,
+            "certainty": self.certainty.word,
             **bounds_to_dict(self.bounds),
             **({"note": self.note} if self.note else {}),
         }
@@ -291,21 +307,31 @@ class AnswerTable:
 
     def bounds(self) -> list[tuple[float, float] | None]:
         """Certain bounds of every cell, in the order of :meth:`cells`; None where the release states none."""
-        if self.estimates.bounds is None:
-            return [None] * self.estimates.values.size
-        return list(zip(*(each.tolist() for each in self.estimates.bounds), strict=True))
+        return _bounds_of(self.estimates)
+
+    def certainties(self) -> list[Certainty]:
+        """What every cell claims, in the order of :meth:`cells`."""
+        return [Certainty(each) for each in self.estimates.certainty.tolist()]
 
     def summary(self) -> str:
         """A table for people, with what must be known to read it."""
+        claims = self.certainties()
+        # A column that says "estimated" all the way down says nothing.
+        is_mixed = any(each is not Certainty.ESTIMATED for each in claims)
         certain = () if self.estimates.bounds is None else ("At least", "At most")
         header = [*(each.name for each in self.attributes), "Estimate", "Std. error", "Low", "High", *certain]
+        header += ["Certainty"] if is_mixed else []
+        nothing = (-math.inf, math.inf)
         body = [
             [
                 *labels,
-                *(show(number, error) for number in (value, error, low, high)),
-                *(("no bound" if math.isinf(each) else show(each, 0)) for each in bounds or ()),
+                *(show_end(number, error) for number in (value, error, low, high)),
+                *((show_end(each, 0) for each in bounds or nothing) if certain else ()),
+                *([claim.word] if is_mixed else []),
             ]
-            for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
+            for (labels, value, error, low, high), bounds, claim in zip(
+                self.cells(), self.bounds(), claims, strict=True
+            )
         ]
         widths = [max(len(row[column]) for row in [header, *body]) for column in range(len(header))]
         text_columns = len(self.attributes)
@@ -342,11 +368,14 @@ class AnswerTable:
                     "values": dict(zip(names, labels, strict=True)),
                     "estimate": value,
                     "std_error": error,
-                    "low": low,
-                    "high": high,
+                    "low": finite_or_none(low),
+                    "high": finite_or_none(high),
+                    "certainty": claim.word,
                     **bounds_to_dict(bounds),
                 }
-                for (labels, value, error, low, high), bounds in zip(self.cells(), self.bounds(), strict=True)
+                for (labels, value, error, low, high), bounds, claim in zip(
+                    self.cells(), self.bounds(), self.certainties(), strict=True
+                )
             ],
         }
 
@@ -383,3 +412,11 @@ class AnswerTable:
                 },
             ],
         }
+
+
+def _bounds_of(estimates: Estimates) -> list[tuple[float, float] | None]:
+    """Certain bounds of every number; None where there is none on either side."""
+    if estimates.bounds is None:
+        return [None] * estimates.values.size
+    pairs = zip(*(each.tolist() for each in estimates.bounds), strict=True)
+    return [None if math.isinf(low) and math.isinf(high) else (low, high) for low, high in pairs]

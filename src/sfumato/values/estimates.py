@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.certainty import Certainties, Certainty, all_claim
 
 Feasibility = Literal["projection", "clip", "em"]
 """How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut
@@ -41,25 +42,31 @@ def normal_quantile(confidence_level: float) -> float:
     return NormalDist().inv_cdf((1 + confidence_level) / 2)
 
 
+Limits = Callable[[float], tuple[Floats, Floats]]
+"""Gives, for a confidence level, the lower and upper ends of intervals."""
+
+
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """Unbiased estimates of some numbers, with what is known of their errors.
+    """Estimates of some numbers, with what is known of their errors.
 
     Parameters
     ----------
     values
         ``(n,)``.
     variances
-        ``(n,)``, never negative.
+        ``(n,)``, never negative, and zero only where a number is exact.
     covariance
         ``(n, n)``, or None where the table is too large for it; its diagonal is ``variances``, save where
         the unbiased variance came out below what is possible. Not a number where it is not known.
     bounds
         Two vectors ``(n,)`` between which the true numbers lie for certain, where the release says so;
-        the upper one may be infinite. Intervals are cut at them.
-    half_widths
-        Gives, for a confidence level, the half-widths ``(n,)`` of intervals, where the law of the errors is
-        known and is not normal. Normal intervals when not given, as after any further computation.
+        they may be infinite. Intervals are cut at them.
+    certainty
+        What each number claims, ``(n,)``; estimated when nothing is claimed.
+    limits
+        Ends of intervals where the law of the errors is known and is not normal. Normal intervals when not
+        given, as after any further computation.
 
     Examples
     --------
@@ -73,7 +80,8 @@ class Estimates:
     variances: Floats
     covariance: Floats | None = None
     bounds: tuple[Floats, Floats] | None = None
-    half_widths: Callable[[float], Floats] | None = None
+    certainty: Certainties = field(default_factory=lambda: all_claim(Certainty.ESTIMATED, 0))
+    limits: Limits | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.variances.shape or self.values.ndim != 1:
@@ -82,6 +90,10 @@ class Estimates:
             raise ValueError("the covariance must be square and fit the values.")
         if self.bounds is not None and any(each.shape != self.values.shape for each in self.bounds):
             raise ValueError("bounds must be vectors of the values' length.")
+        if self.certainty.size == 0 < self.values.size:
+            object.__setattr__(self, "certainty", all_claim(Certainty.ESTIMATED, self.values.size))
+        if self.certainty.shape != self.values.shape:
+            raise ValueError("there is one certainty for each value.")
 
     @classmethod
     def with_covariance(cls, values: Floats, covariance: Floats) -> Estimates:
@@ -93,22 +105,48 @@ class Estimates:
         """Square roots of the variances, ``(n,)``."""
         return np.sqrt(self.variances)
 
+    @property
+    def is_exact(self) -> Booleans:
+        """Which numbers are claimed to be the true ones, ``(n,)``."""
+        return np.asarray(self.certainty == Certainty.EXACT)
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """Between what the true numbers lie for certain, ``(n,)`` each: infinite where nothing is known."""
+        nothing = np.full(self.values.size, np.inf)
+        low, high = (-nothing, nothing) if self.bounds is None else self.bounds
+        return np.where(self.is_exact, self.values, low), np.where(self.is_exact, self.values, high)
+
     def intervals(self, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
-        """Lower and upper ends of intervals, each ``(n,)``; normal ones unless the errors' law is known."""
+        """Lower and upper ends of intervals, each ``(n,)``.
+
+        Of a number that is exact, the number; of one that is bounded, its bounds, which hold at every level;
+        of an estimate, a normal interval unless the errors' law is known, cut at what is certain.
+        """
         half = normal_quantile(confidence_level) * self.standard_errors
-        if self.half_widths is not None:
-            half = self.half_widths(confidence_level)
         low, high = self.values - half, self.values + half
-        return (
-            (low, high) if self.bounds is None else (np.clip(low, *self.bounds), np.clip(high, *self.bounds))
-        )
+        if self.limits is not None:
+            low, high = self.limits(confidence_level)
+        least, most = self.ends()
+        is_certain = self.certainty >= Certainty.BOUNDED
+        low = np.where(is_certain, least, np.clip(low, least, most))
+        return low, np.where(is_certain, most, np.clip(high, least, most))
+
+    def within(self, low: float, high: float) -> Estimates:
+        """The same numbers, of which it is known besides that they lie between two others.
+
+        Estimates keep their intervals: an unbiased one may itself lie outside.
+        """
+        is_bounded = self.certainty == Certainty.BOUNDED
+        least, most = (np.where(is_bounded, np.clip(each, low, high), each) for each in self.ends())
+        return replace(self, bounds=known_bounds(least, most))
 
     def linear(self, weights: npt.NDArray[Any]) -> Estimates:
         """Estimates of ``weights @ values``; needs the whole covariance.
 
         An unbiased covariance need not be positive semidefinite. Where it gives a combination a negative
         variance, the largest that the standard errors allow is taken: zero would claim certainty. So it is
-        for every covariance that is not known.
+        for every covariance that is not known. A combination claims what the weakest of its terms does, and
+        bounds combine by interval arithmetic.
 
         Parameters
         ----------
@@ -129,7 +167,16 @@ class Estimates:
         largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
         combined = np.where(sizes @ is_unknown @ sizes.T > 0, np.nan, combined)
-        return Estimates(weights @ self.values, variances, combined)
+        certainty = self._weakest(weights)
+        # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
+        variances = np.where(certainty == Certainty.EXACT, 0.0, np.maximum(variances, rounding))
+        bounds = known_bounds(*_combined_ends(weights, *self.ends()))
+        return Estimates(weights @ self.values, variances, combined, bounds, certainty)
+
+    def _weakest(self, weights: npt.NDArray[Any]) -> Certainties:
+        """For each row of weights the weakest claim of its terms, ``(k,)``; a sum of nothing is exact."""
+        claims = np.where(weights != 0, self.certainty, np.int8(Certainty.EXACT))
+        return np.asarray(np.min(claims, axis=1, initial=Certainty.EXACT), np.int8)
 
     def ratio(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Estimates:
         """Ratio of two linear combinations, by the delta method.
@@ -147,7 +194,8 @@ class Estimates:
         Notes
         -----
         The change of r = a/b is (da - r db) / b to first order: good when b is many standard errors from
-        zero, misleading when it is not.
+        zero, misleading when it is not. Bounds combine by interval arithmetic, and there are none where the
+        denominator may be zero.
 
         Parameters
         ----------
@@ -167,7 +215,11 @@ class Estimates:
             raise ParameterError("the denominator of a ratio is estimated as 0. Choose a larger group.")
         shares = (top @ self.values) / below
         change = self.linear((top - shares[:, None] * bottom) / below[:, None])
-        return Estimates(shares, change.variances, change.covariance)
+        # The weights of the change can cancel where the terms themselves do not.
+        certainty = np.minimum(self._weakest(top), self._weakest(bottom))
+        bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
+        variances = np.where(certainty == Certainty.EXACT, 0.0, change.variances)
+        return Estimates(shares, variances, change.covariance, known_bounds(*bounds), certainty)
 
     def _whole_covariance(self) -> Floats:
         if self.covariance is None:
@@ -176,6 +228,30 @@ class Estimates:
                 "Ask for a smaller table, or for the combination itself as a query."
             )
         return self.covariance
+
+
+def _combined_ends(weights: npt.NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Least and largest that sums with these weights can be, ``(k,)`` each; a weight of zero leaves nothing."""
+    with np.errstate(invalid="ignore"):
+        products = np.stack([weights * low, weights * high])
+    products = np.where(weights == 0, 0.0, products)
+    return products.min(axis=0).sum(axis=1), products.max(axis=0).sum(axis=1)
+
+
+def _quotients(top: tuple[Floats, Floats], bottom: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Least and largest quotients of numbers between two ends each; unknown where the divisor may be zero."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        corners = np.stack([each / other for each in top for other in bottom])
+    # An infinite number over an infinite one can be anything that their signs allow.
+    low = np.where(np.isnan(corners), np.where(top[0] < 0, -np.inf, 0.0), corners).min(axis=0)
+    high = np.where(np.isnan(corners), np.inf, corners).max(axis=0)
+    is_known = bottom[0] > 0
+    return np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf)
+
+
+def known_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
+    """Bounds, or none where they say nothing of any number."""
+    return None if np.isinf(low).all() and np.isinf(high).all() else (low, high)
 
 
 def project_to_simplex(values: Floats, totals: Floats) -> Floats:

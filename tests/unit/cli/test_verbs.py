@@ -55,7 +55,7 @@ def test_counts_prints_the_fields_of_the_contract(run, release):
     table = json.loads(run("counts", release, "--by", "job,sex", "--json").stdout)
     assert table["attributes"] == ["job", "sex"]
     assert len(table["rows"]) == 4 * 2
-    assert set(table["rows"][0]) == {"values", "estimate", "std_error", "low", "high"}
+    assert set(table["rows"][0]) == {"values", "estimate", "std_error", "low", "high", "certainty"}
     assert table["rows"][0]["values"] == {"job": "Sales", "sex": "Female"}
 
 

@@ -12,6 +12,7 @@ from sfumato.laws.asking import (
     JointCounts,
     answer,
     binding,
+    binomial_limits,
     cell_of,
     common_conditions,
     feasible,
@@ -21,6 +22,7 @@ from sfumato.laws.asking import (
     require_small,
     second_moment,
 )
+from sfumato.values.certainty import Certainty, all_claim
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -181,3 +183,65 @@ def test_large_tables_carry_variances_only(monkeypatch):
     assert large.covariance is None
     monkeypatch.undo()
     assert large.variances.tolist() == answer(Exact([BOTH]), (BOTH,), "population").variances.tolist()
+
+
+def test_limits_of_a_draw_cover_whatever_the_population_is():
+    """Summed over all counts of 200 rows; a normal interval misses rare categories far too often."""
+    from scipy.stats import binom
+
+    counts = np.arange(201.0)
+    low, high = binomial_limits(counts, counts, 200, 0.95)
+    half = 1.96 * np.sqrt(counts * (1 - counts / 200))
+    covered, twin = [], []
+    for share in np.linspace(0.002, 0.998, 250):
+        chances = binom.pmf(counts, 200, share)
+        covered.append(chances[(low <= 200 * share) & (200 * share <= high)].sum())
+        twin.append(chances[np.abs(counts - 200 * share) <= half].sum())
+    assert min(covered) >= 0.95
+    assert min(twin) < 0.6
+
+
+def test_limits_of_a_draw_of_nobody_and_of_everybody():
+    """By hand: 1 - 0.025^(1/N) of the rows."""
+    ends = binomial_limits(np.array([0.0, 100.0]), np.array([0.0, 100.0]), 100, 0.95)
+    missing = 100 * (1 - 0.025 ** (1 / 100))
+    assert ends[0] == pytest.approx([0, 100 - missing])
+    assert ends[1] == pytest.approx([missing, 100])
+
+
+def test_what_is_exact_for_a_table_is_an_estimate_for_a_population():
+    """With the interval of its draw; save the number of all rows, which every such table has."""
+
+    class Public(Exact):
+        def variances(self, asked):
+            return np.zeros(self.values(asked).size)
+
+        def certainty(self, asked, number):
+            del asked
+            return all_claim(Certainty.EXACT, number)
+
+    job, everyone = Tabulation(by=("job",)), Tabulation()
+    of_table = answer(Public((job,)), (job,), "table")
+    assert of_table.is_exact.all()
+    assert of_table.intervals()[0].tolist() == of_table.values.tolist()
+    found = answer(Public((job,)), (job,), "population")
+    assert found.certainty.tolist() == [Certainty.ESTIMATED] * 3
+    assert [each.tolist() for each in found.intervals()] == [
+        each.tolist() for each in binomial_limits(of_table.values, of_table.values, 21.0, 0.95)
+    ]
+    assert answer(Public((everyone,)), (everyone,), "population").is_exact.all()
+
+
+def test_a_number_that_is_not_called_exact_has_an_error():
+    """A law that computes none is not believed; a question that nobody can satisfy is exactly nobody."""
+
+    class Careless(Exact):
+        def variances(self, asked):
+            return np.zeros(self.values(asked).size)
+
+    job, nobody = Tabulation(by=("job",)), Tabulation(where=Selection((("job", ()),)))
+    assert answer(Careless((job,)), (job,), "table").variances.tolist() == [1.0, 1.0, 1.0]
+    for target in ("table", "population"):
+        nothing = answer(Careless((nobody,)), (nobody,), target)
+        assert nothing.is_exact.tolist() == [True]
+        assert nothing.values.tolist() == [0.0]

@@ -9,6 +9,7 @@ from sfumato.report.document import Figure, Folded, Grid, Paragraph, Subheading
 from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
 from sfumato.values.answers import AnswerTable
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute, Role
 
@@ -18,7 +19,14 @@ JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
 def margin(values, variances, *, attribute=JOB, published=None, bounds=None, estimator="unbiased"):
     """A margin with given estimates."""
     certain = None if bounds is None else tuple(np.array(each, dtype=float) for each in bounds)
-    estimates = Estimates(np.array(values, dtype=float), np.array(variances, dtype=float), bounds=certain)
+    # What has no error in these tests is claimed to be exact, unless its bounds say otherwise.
+    is_exact = np.array(variances) == 0
+    if certain is not None:
+        is_exact &= certain[0] == certain[1]
+    claims = np.where(is_exact, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+    estimates = Estimates(
+        np.array(values, dtype=float), np.array(variances, dtype=float), bounds=certain, certainty=claims
+    )
     codes = (tuple(range(attribute.size)),)
     answers = AnswerTable((attribute,), codes, estimates, 0.95, "method", "law", "table", estimator=estimator)
     return Margin(attribute, answers, published)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import (
     Estimates,
     clip_to_totals,
@@ -140,8 +141,62 @@ def test_most_likely_has_no_lower_likelihood_than_any_table_on_a_grid():
 
 
 def test_a_negative_variance_of_a_combination_is_not_taken_for_certainty():
-    """Standard errors 1 and 2 allow a difference to vary by 3 at most; a share of itself is still certain."""
+    """Standard errors 1 and 2 allow a difference to vary by 3 at most; a share of itself does not vary."""
     impossible = Estimates(np.array([1.0, 2.0]), np.array([1.0, 4.0]), np.array([[1.0, 3.0], [3.0, 4.0]]))
     assert impossible.linear(np.array([[1.0, -1.0]])).standard_errors.tolist() == [3.0]
     same = Estimates.with_covariance(np.array([7.0, 7.0]), np.full((2, 2), 4.0))
-    assert same.ratio([1, 0], [0, 1]).standard_errors.tolist() == [0.0]
+    # Rounding is left over, since nobody claimed that either is exact.
+    assert 0 < same.ratio([1, 0], [0, 1]).standard_errors[0] < 1e-6
+
+
+CLAIMS = Estimates(
+    np.array([10.0, 20.0, 30.0]),
+    np.array([0.0, 4.0, 9.0]),
+    np.diag([0.0, 4.0, 9.0]),
+    bounds=(np.array([10.0, 15.0, -np.inf]), np.array([10.0, 25.0, np.inf])),
+    certainty=np.array([Certainty.EXACT, Certainty.BOUNDED, Certainty.ESTIMATED], np.int8),
+)
+
+
+def test_a_number_claims_nothing_by_itself():
+    """No variance and no bounds are no claim."""
+    assert Estimates(np.array([1.0]), np.array([0.0])).certainty.tolist() == [Certainty.ESTIMATED]
+
+
+def test_an_interval_is_what_the_number_claims():
+    """The number itself, its bounds at every level, or a normal interval."""
+    low, high = CLAIMS.intervals(0.95)
+    assert low.round(2).tolist() == [10.0, 15.0, 24.12]
+    assert high.round(2).tolist() == [10.0, 25.0, 35.88]
+
+
+def test_a_combination_claims_what_its_weakest_term_does():
+    """Exact with bounded is bounded, with bounds by interval arithmetic; with an estimate it is one."""
+    found = CLAIMS.linear(np.array([[1.0, -2.0, 0.0], [2.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 0.0]]))
+    assert [Certainty(each).word for each in found.certainty] == ["bounded", "exact", "estimated", "exact"]
+    assert found.bounds[0].tolist() == [10 - 50, 20, -np.inf, 0]
+    assert found.bounds[1].tolist() == [10 - 30, 20, np.inf, 0]
+    assert found.variances.tolist() == [16.0, 0.0, 9.0, 0.0]
+
+
+def test_a_ratio_keeps_bounds_where_its_denominator_cannot_be_zero():
+    """10 over 15 to 25; an estimate below gives none."""
+    found = CLAIMS.ratios([[1, 0, 0], [1, 0, 0]], [[0, 1, 0], [0, 0, 1]])
+    assert found.certainty.tolist() == [Certainty.BOUNDED, Certainty.ESTIMATED]
+    assert found.bounds[0].tolist() == [10 / 25, -np.inf]
+    assert found.bounds[1].tolist() == [10 / 15, np.inf]
+    cut = found.within(0.0, 0.5)
+    assert cut.bounds[1].tolist() == [0.5, np.inf]
+
+
+def test_the_share_of_two_unbounded_counts_is_somewhere_between_none_and_all():
+    """At least 3 of at least 7: between 0 and whatever is known beforehand."""
+    counts = Estimates(
+        np.array([3.0, 7.0]),
+        np.array([1.0, 1.0]),
+        np.eye(2),
+        bounds=(np.array([3.0, 7.0]), np.array([np.inf, np.inf])),
+        certainty=np.array([Certainty.BOUNDED] * 2, np.int8),
+    )
+    share = counts.ratio([1, 0], [0, 1]).within(0.0, 1.0)
+    assert [float(each[0]) for each in share.intervals()] == [0.0, 1.0]

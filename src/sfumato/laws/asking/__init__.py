@@ -1,5 +1,6 @@
 """What every law shares when it is asked: taking a question apart, and putting its answer together."""
 
+from sfumato.laws.asking.binomial import binomial_limits, unseen_variance
 from sfumato.laws.asking.feasible import feasible, feasible_by_group
 from sfumato.laws.asking.formula import LARGEST_COVARIANCE, Formula, answer, for_population
 from sfumato.laws.asking.joint_counts import JointCounts
@@ -26,6 +27,7 @@ __all__ = [
     "JointCounts",
     "answer",
     "binding",
+    "binomial_limits",
     "cell_of",
     "codes_shown",
     "common_conditions",
@@ -42,4 +44,5 @@ __all__ = [
     "second_moment",
     "shape_of",
     "take_codes",
+    "unseen_variance",
 ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError, ParameterError
-from sfumato.values.arrays import Floats
-from sfumato.values.estimates import Estimates
+from sfumato.laws.asking.binomial import binomial_limits
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.certainty import Certainties, Certainty, all_claim
+from sfumato.values.estimates import Estimates, Limits, known_bounds
 from sfumato.values.selection import Tabulation
 
 Target = Literal["table", "population"]
@@ -29,6 +32,9 @@ def refuse_unknown_target(target: str) -> None:
 
 LARGEST_COVARIANCE = 1_000
 """Numbers up to which the whole covariance is computed; beyond it, variances only."""
+
+LEAST_VARIANCE = 1.0
+"""Of a count that is not exact and of which a law could compute no error: that of a row more or less."""
 
 
 class Formula(ABC):
@@ -63,9 +69,18 @@ class Formula(ABC):
         del asked
         return None
 
-    def half_widths(self, asked: Tabulation) -> Callable[[float], Floats] | None:
-        """Half-widths of intervals by confidence level, where the errors' law is known and is not normal."""
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """What each of so many cells claims, ``(cells,)``; estimated unless a law says otherwise.
+
+        Exact only what surely is the table's own count; bounded what lies between :meth:`bounds` for certain and
+        has no chance error besides.
+        """
         del asked
+        return all_claim(Certainty.ESTIMATED, number)
+
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Ends of intervals by confidence level, where the errors' law is known and is not normal."""
+        del asked, target
         return None
 
     def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
@@ -89,19 +104,49 @@ class Formula(ABC):
 
 def answer(formula: Formula, asked: Sequence[Tabulation], target: Target) -> Estimates:
     """Estimates of all cells of all tabulations, one after the other: the only way a law answers."""
-    values = _joined([formula.values(each) for each in asked])
-    variances = _joined([formula.variances(each) for each in asked])
-    covariance = shared = None
-    if formula.has_covariance(asked, values.size):
-        covariance = _whole(asked, formula.covariance)
+    parts = [_cells(formula, each) for each in asked]
+    of_table = Estimates(
+        _joined([each.values for each in parts]),
+        _joined([each.variances for each in parts]),
+        certainty=np.concatenate([all_claim(Certainty.EXACT, 0), *(each.certainty for each in parts)]),
+        bounds=known_bounds(*(_joined([each.ends()[side] for each in parts]) for side in (0, 1))),
+    )
+    shared = None
+    if formula.has_covariance(asked, of_table.values.size):
+        of_table = replace(of_table, covariance=_whole(asked, formula.covariance))
         shared = _whole(asked, formula.shared) if target == "population" else None
-    estimates = Estimates(values, variances, covariance)
+    numbers = [each.values.size for each in parts]
+    found = of_table
     if target == "population":
-        return for_population(estimates, formula.number_of_rows, shared)
-    return Estimates(values, variances, covariance, _bounds(formula, asked), _half_widths(formula, asked))
+        sure = np.repeat([_is_of_every_table(each) for each in asked], numbers)
+        found = for_population(of_table, formula.number_of_rows, shared, sure & of_table.is_exact)
+    limits = [formula.limits(each, target) for each in asked]
+    is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
+    if not is_drawn.any() and all(each is None for each in limits):
+        return found
+
+    def ends(confidence_level: float) -> tuple[Floats, Floats]:
+        low, high = found.intervals(confidence_level)
+        for last, number, each in zip(np.cumsum(numbers), numbers, limits, strict=True):
+            if each is not None:
+                place = slice(last - number, last)
+                low[place], high[place] = each(confidence_level)
+        if is_drawn.any():
+            # What the table has for certain is still a draw of the population's.
+            least, most = (each[is_drawn] for each in of_table.ends())
+            rows = max(formula.number_of_rows, 1.0)
+            low[is_drawn], high[is_drawn] = binomial_limits(least, most, rows, confidence_level)
+        return low, high
+
+    return replace(found, limits=ends)
 
 
-def for_population(estimates: Estimates, number_of_rows: float, shared: Floats | None = None) -> Estimates:
+def for_population(
+    estimates: Estimates,
+    number_of_rows: float,
+    shared: Floats | None = None,
+    is_sure: Booleans | None = None,
+) -> Estimates:
     """The same numbers for a population that the table was drawn from: the error of the draw added.
 
     Parameters
@@ -112,6 +157,8 @@ def for_population(estimates: Estimates, number_of_rows: float, shared: Floats |
         N, of the table.
     shared
         ``(n, n)``, estimated rows that are in both of two cells; cells do not overlap when not given.
+    is_sure
+        ``(n,)``, which numbers every table of so many rows has, such as the rows themselves.
 
     Notes
     -----
@@ -119,17 +166,23 @@ def for_population(estimates: Estimates, number_of_rows: float, shared: Floats |
     and an unbiased covariance C of their errors, ``x x' - C`` is unbiased for the product of the table's
     counts, and ``(x_both - (x x' - C) / N) N / (N - 1)`` for the covariance of the draw (Guo 2010, S1 beside
     S2). Noise can make a count, and with it the variance of its draw, negative: then none is added to the
-    variance of the count itself, while the covariance stays unbiased, for sums.
+    variance of the count itself, while the covariance stays unbiased, for sums. What is exact for a table is
+    an estimate for a population, and not known to less than the draw of one row, even where none was drawn.
     """
     rows = max(number_of_rows, 1.0)
     inflate = rows / max(rows - 1, 1.0)
     values, variances = estimates.values, estimates.variances
+    one_row = rows / (rows + 2) * (1 - 1 / (rows + 2))
     drawn = np.clip((values - (values**2 - variances) / rows) * inflate, 0, None)
+    found = np.maximum(variances + drawn, one_row)
+    sure = np.zeros(values.size, bool) if is_sure is None else is_sure
+    claims = np.where(sure, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+    found = np.where(sure, 0.0, found)
     if estimates.covariance is None:
-        return Estimates(values, variances + drawn)
+        return Estimates(values, found, certainty=claims)
     both = np.diag(values) if shared is None else shared
     drawing = (both - (np.outer(values, values) - estimates.covariance) / rows) * inflate
-    return Estimates(values, variances + drawn, estimates.covariance + drawing)
+    return Estimates(values, found, estimates.covariance + drawing, certainty=claims)
 
 
 def _whole(asked: Sequence[Tabulation], entry: Callable[[Tabulation, Tabulation], Floats]) -> Floats:
@@ -146,17 +199,24 @@ def _joined(parts: Sequence[Floats]) -> Floats:
     return parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0), *parts])
 
 
-def _bounds(formula: Formula, asked: Sequence[Tabulation]) -> tuple[Floats, Floats] | None:
-    found = [formula.bounds(each) for each in asked]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
-        return None
-    return _joined([low for low, _ in known]), _joined([high for _, high in known])
+def _cells(formula: Formula, asked: Tabulation) -> Estimates:
+    """Everything that a formula says of one tabulation's cells by themselves."""
+    values = formula.values(asked)
+    certainty = formula.certainty(asked, values.size)
+    if _is_impossible(asked):
+        certainty = all_claim(Certainty.EXACT, values.size)
+    stated = formula.variances(asked)
+    # Whatever a law computes, a number that it does not call exact is not known to less than a row.
+    unsure = np.where(stated == 0, LEAST_VARIANCE, stated)
+    variances = np.where(certainty == Certainty.EXACT, 0.0, unsure)
+    return Estimates(values, variances, bounds=formula.bounds(asked), certainty=certainty)
 
 
-def _half_widths(formula: Formula, asked: Sequence[Tabulation]) -> Callable[[float], Floats] | None:
-    found = [formula.half_widths(each) for each in asked]
-    known = [each for each in found if each is not None]
-    if not known or len(known) < len(found):
-        return None
-    return lambda confidence_level: _joined([each(confidence_level) for each in known])
+def _is_impossible(asked: Tabulation) -> bool:
+    """Whether a condition leaves no category: the answer is no row, whatever was published."""
+    return any(not codes for _, codes in asked.where.conditions)
+
+
+def _is_of_every_table(asked: Tabulation) -> bool:
+    """Whether every table of so many rows has the same number: all its rows, or none."""
+    return not (asked.by or asked.where.names) or _is_impossible(asked)

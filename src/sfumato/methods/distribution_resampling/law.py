@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.asking import Formula, JointCounts, answer, names_of
+from sfumato.laws.asking import Formula, JointCounts, answer, binomial_limits, names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates, Feasibility, Limits
 from sfumato.values.selection import Tabulation
 
 
@@ -139,6 +140,29 @@ class ResampledCounts(Formula):
             return np.zeros((self.values(one).size, self.values(other).size))
         products = np.outer(self.values(one), self.values(other))
         return np.asarray(inflation * (self.shared(one, other) - products / max(self.number_of_rows, 1)))
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact without a drawn attribute."""
+        return all_claim(Certainty.ESTIMATED if self._is_drawn(asked) else Certainty.EXACT, number)
+
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Of the binomial that a drawn count is; for a population of two draws in a row.
+
+        Two draws have the variance of one of half as many rows.
+        """
+        if not self._is_drawn(asked) or not self.is_unbiased:
+            return None
+        draws = 1 if target == "table" else 2
+        values, rows = self.values(asked) / draws, max(self.number_of_rows, 1) / draws
+
+        def ends(confidence_level: float) -> tuple[Floats, Floats]:
+            low, high = binomial_limits(values, values, rows, confidence_level)
+            return draws * low, draws * high
+
+        return ends
+
+    def _is_drawn(self, asked: Tabulation) -> bool:
+        return not {*names_of([asked])}.isdisjoint(self.law.attributes)
 
     def _inflation(self, one: Tabulation, other: Tabulation) -> float:
         drawn = {*names_of([one])} & {*names_of([other])} & {*self.law.attributes}

@@ -23,6 +23,7 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Law, Published
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Feasibility
 from sfumato.values.mixed_radix import MixedRadix
@@ -218,6 +219,12 @@ class SpreadCounts(Formula):
         """Rows that are in a cell for certain, and those that may be, all dropped ones among them."""
         dropped = np.inf if self.law.suppressed_rows is None else float(self.law.suppressed_rows)
         return self._spread(asked, "certain"), self._spread(asked, "possible") + dropped
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact where both bounds agree; else bounded: the spread is an assumption, which bounds do without."""
+        del number
+        low, high = self.bounds(asked)
+        return np.where(low == high, Certainty.EXACT, Certainty.BOUNDED).astype(np.int8)
 
     def _spread(self, asked: Tabulation, kind: Kind) -> Floats:
         """Weighted counts of the cells, flattened."""

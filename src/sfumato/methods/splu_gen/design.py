@@ -188,6 +188,7 @@ class SPLUGen(Design):
             largest_small_count=self.largest_small_count,
             relative_error=self.relative_error,
             error_probability=self.error_probability,
+            suppress_rarer_than=self.suppress_rarer_than,
         )
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:

@@ -12,6 +12,7 @@ from sfumato import publish, read_table
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.generalization.design.generalization import Generalization
 from sfumato.methods.generalization.law import GeneralizedRows
+from sfumato.values.certainty import Certainty
 from sfumato.values.schema import Attribute, Role, Schema
 
 SCHEMA = Schema.from_toml("""
@@ -169,3 +170,32 @@ def test_selections_that_share_rows_share_the_dropped_ones_too():
     assert found.values.tolist() == [2.5, 5.0]
     # Ten rows, each in the first with 1/4 and in the second with 1/2: 10 (1/4 - 1/8) together.
     assert found.covariance == pytest.approx(10 * np.array([[3 / 16, 1 / 8], [1 / 8, 1 / 4]]))
+
+
+def test_a_share_keeps_the_bounds_of_its_counts(tmp_path):
+    """Levels that were fixed beforehand drop an unknown number of rows: a share is bounded, never exact."""
+    schema = Schema.from_toml(
+        """
+        [attributes.age]
+        role = "quasi-identifier"
+        bins = [0, 10, 20, 30, 40]
+        [attributes.job]
+        role = "sensitive"
+        categories = ["a", "b"]
+        """
+    )
+    draw = np.random.default_rng(2)
+    age = draw.choice([5, 15, 25, 35], 400, p=[0.47, 0.47, 0.03, 0.03])
+    rows = pa.table({"age": age, "job": np.where(age < 20, "a", "b")})
+    table = read_table(rows, schema)
+    design = Generalization(k=40, search="fixed", levels={"age": 0})
+    release = publish(table, design, tmp_path / "r", seed=1)
+    share = release.proportion("job = 'b'")
+    truth = table.count_by(["job"]).counts[1] / 400
+    assert share.estimate == 0 < truth
+    assert share.certainty is Certainty.BOUNDED
+    assert (share.low, share.high) == (0.0, 1.0)
+    count = release.query("job = 'b'")
+    assert (count.low, count.high) == (0.0, math.inf)
+    assert count.to_dict()["high"] is None
+    assert count.to_dict()["certainty"] == "bounded"

@@ -12,6 +12,7 @@ from sfumato.errors import TooLargeError
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
+from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -382,3 +383,41 @@ def test_selections_about_a_population_have_the_errors_of_the_same_cells():
         )
         asked = some.estimate_selections(release, where, target="population")
         np.testing.assert_allclose(asked.covariance, tabulated.covariance, rtol=1e-9, atol=1e-6)
+
+
+def one_group(note):
+    """100 published rows of one group, with these notes."""
+    codes = {"place": np.zeros(100), "sex": np.zeros(100), "note": np.array(note), "job": np.arange(100) % 4}
+    return ArrayTable(SCHEMA, {name: each.astype(np.uint8) for name, each in codes.items()})
+
+
+def test_rows_outside_the_groups_of_which_none_was_sampled_may_be_there():
+    """Of 100 rows 20 were kept: n rows with a note are all left out with probability (4/5)^n, 5 % at 13.4."""
+    release = one_group([0] * 60 + [1] * 40)
+    found = law(rows_per_group=20.0).estimate(release, Tabulation(by=("place", "note")))
+    _, high = found.intervals()
+    assert found.values.reshape(5, 3)[0].tolist() == [60.0, 40.0, 0.0]
+    claims = found.certainty.reshape(5, 3)
+    assert claims[0].tolist() == [Certainty.ESTIMATED] * 3
+    assert high.reshape(5, 3)[0, 2] == pytest.approx(np.log(0.05) / np.log(0.8))
+    # No row is of another place, so nothing of one can have been left out.
+    assert (claims[1:] == Certainty.EXACT).all()
+
+
+def test_notes_of_groups_that_were_not_cut_are_exact():
+    """All rows were kept as they are; with the perturbed attribute only what nobody can have is."""
+    release = one_group([0] * 60 + [1] * 40)
+    assert law().estimate(release, Tabulation(by=("note",))).is_exact.all()
+    with_job = law().estimate(release, Tabulation(by=("note", "job"))).certainty.reshape(3, 4)
+    assert (with_job[:2] == Certainty.ESTIMATED).all()
+    assert (with_job[2] == Certainty.EXACT).all()
+
+
+def test_a_group_whose_size_is_not_exact_may_have_been_cut_by_a_row():
+    """At the cap itself nobody can tell; below it the group surely is whole."""
+    release = one_group([0] * 60 + [1] * 40)
+    sizes = Tabulation(where=Selection((("place", (0,)),)))
+    for cap, is_exact in ((100.0, False), (101.0, True)):
+        loose = law(rows_per_group=cap, has_exact_sizes=False)
+        assert loose.estimate(release, sizes).is_exact.tolist() == [is_exact]
+    assert law(rows_per_group=100.0).estimate(release, sizes).is_exact.all()

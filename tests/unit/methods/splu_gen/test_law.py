@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,8 @@ from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+from sfumato.values.certainty import Certainty
+from sfumato.values.estimates import normal_quantile
 from sfumato.values.schema import Role
 from sfumato.values.selection import Selection, Tabulation
 
@@ -107,11 +111,42 @@ def test_a_value_alone_has_the_binomial_s_variance(published):
     assert np.allclose(estimates.variances, counts * (1 - 1 / 3))
 
 
-def test_attributes_that_were_not_drawn_are_exact(published):
-    """Published as they are."""
+def test_attributes_that_were_not_drawn_are_known_up_to_the_rows_left_out(published):
+    """Groups of 3 and of 2 leave a remainder of up to 5 rows: at least what is published, at most 5 more."""
     estimates = LAW.estimate(published, Tabulation(by=("area",)))
-    assert np.allclose(estimates.variances, 0)
+    assert (estimates.certainty == Certainty.BOUNDED).all()
     assert estimates.values.sum() == 6_000
+    low, high = estimates.intervals()
+    assert low.tolist() == estimates.values.tolist()
+    assert (high - low).tolist() == [math.lcm(*LAW.gamma_by_attribute.values()) - 1] * 3
+
+
+def test_rows_with_rare_values_may_have_been_left_out():
+    """Up to one less than was called rare, for every value that no published row shows; and a remainder of one."""
+    rows = PublishedRows(
+        (AREA, category_attribute("job", 5)),
+        {"area": np.arange(1_000) % 3, "job": np.repeat(np.arange(4), 250)},
+    )
+    law = DecoyRows(gamma_by_attribute={"job": 2}, suppress_rarer_than=20)
+    low, high = law.estimate(rows, Tabulation()).intervals()
+    assert (low[0], high[0]) == (1_000, 1_000 + 1 + 19)
+    unseen = law.estimate(rows, Tabulation(where=selection(job=(4,))))
+    assert unseen.intervals()[1][0] == pytest.approx(19)
+
+
+def test_two_drawn_values_that_no_row_shows_have_an_error():
+    """A cell of a product of matrices, of which one value is never published, is not called exact."""
+    draw = np.random.default_rng(1)
+    rows = PublishedRows(
+        (AREA, category_attribute("job", 5), category_attribute("pay", 4)),
+        {"area": draw.integers(0, 3, 900), "job": draw.integers(0, 4, 900), "pay": draw.integers(0, 4, 900)},
+    )
+    law = DecoyRows(gamma_by_attribute={"job": 2, "pay": 2})
+    found = law.estimate(rows, Tabulation(by=("job", "pay")))
+    last = found.variances.reshape(5, 4)[4]
+    # log(0.05) / log(1/4) rows would all have gone unseen with a probability of 5 %.
+    assert (last >= (math.log(0.05) / math.log(0.25) / 1.96) ** 2 * 0.999).all()
+    assert not found.is_exact.any()
 
 
 def test_two_drawn_attributes_are_a_product(published):
@@ -212,25 +247,40 @@ def test_the_population_s_error_comes_on_top(published):
 
 
 def test_a_value_that_no_row_shows_is_not_called_exact():
-    """Its estimate is 0 with the error of one row."""
+    """Its estimate is 0; so many rows as would go unseen with a probability of 5 % end its 95 % interval."""
     job = np.repeat(np.arange(5), [300, 300, 200, 200, 0])
     rows = PublishedRows((AREA, category_attribute("job", 5)), {"area": np.arange(1_000) % 3, "job": job})
     law = DecoyRows(gamma_by_attribute={"job": 2})
     for question in (Tabulation(by=("job",)), Tabulation(by=("job",), where=selection(area=(1,)))):
         estimates = law.estimate(rows, question)
         assert estimates.values[4] == pytest.approx(0, abs=1e-9)
-        assert estimates.variances[4] == pytest.approx(0.5)
+        # Each of n rows is shown by neither of the two rows of its group with probability 1/4.
+        assert estimates.intervals()[1][4] == pytest.approx(math.log(0.05) / math.log(0.25))
 
 
 def test_a_share_of_a_value_that_no_row_shows_is_not_called_exact():
-    """Selections, which shares are made of, carry the error of one row as tabulations do, few or many."""
+    """Selections, which shares are made of, carry the same error as tabulations do, few or many."""
     job = np.repeat(np.arange(5), [300, 300, 200, 200, 0])
     rows = PublishedRows((AREA, category_attribute("job", 5)), {"area": np.arange(1_000) % 3, "job": job})
     law = DecoyRows(gamma_by_attribute={"job": 2})
     asked = [selection(area=(1,), job=(4,)), selection(area=(1,)), selection(job=(4,))]
     for number in (1, 30):
-        variances = law.estimate_selections(rows, asked * number).variances[:3]
-        assert variances == pytest.approx([0.5, 0, 0.5], abs=1e-9)
+        found = law.estimate_selections(rows, asked * number)
+        unseen = (math.log(0.05) / math.log(0.25) / normal_quantile(0.95)) ** 2
+        assert found.variances[[0, 2]] == pytest.approx([unseen, unseen])
+        assert found.certainty[:3].tolist() == [Certainty.ESTIMATED, Certainty.BOUNDED, Certainty.ESTIMATED]
+
+
+def test_a_condition_that_every_value_satisfies_asks_nothing():
+    """The number of rows of a public group is known up to a row left out, even where no single count is determined."""
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    everyone = selection(area=(0,), job=(0, 1, 2, 3))
+    for found in (
+        law.estimate(saturated(), Tabulation(where=everyone)),
+        law.estimate_selections(saturated(), [everyone]),
+    ):
+        assert found.values.tolist() == [3_000]
+        assert [each.tolist() for each in found.intervals()] == [[3_000], [3_001]]
 
 
 @pytest.mark.parametrize(

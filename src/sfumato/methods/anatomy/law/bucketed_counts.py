@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from sfumato.laws.asking import (
 from sfumato.laws.base import Published
 from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, BucketComposition, spreads_of_cells
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Tabulation
 
@@ -99,6 +101,15 @@ class BucketedCounts(Formula):
         found = np.clip(np.diagonal(blocks, axis1=1, axis2=2), 0, None)
         return found.ravel()[self._order(asked)]
 
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact margins, and exactly nothing where no row has the public values or nobody the sensitive ones."""
+        if not self.is_joint(asked):
+            return all_claim(Certainty.EXACT, number)
+        rows = self.weighted_counts(asked).sum(axis=1)
+        is_nothing = np.logical_or.outer(rows == 0, self._weights(asked) @ self.buckets.totals == 0)
+        claims = np.where(is_nothing, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+        return claims.ravel()[self._order(asked)]
+
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """Of the random places that rows of a value have in its buckets; exact counts have none."""
         if not (self.is_joint(one) and self.is_joint(other)):
@@ -124,7 +135,12 @@ class BucketedCounts(Formula):
         self._require_determined(weights)
         outputs = weights @ self.buckets.solution
         values = (self.weighted_counts(public) @ outputs.T)[0]
-        return Estimates.with_covariance(values, _covariance(self.buckets, self._plausible(public), outputs))
+        found = Estimates.with_covariance(values, _covariance(self.buckets, self._plausible(public), outputs))
+        if not self.weighted_counts(public).any():
+            return replace(found, certainty=all_claim(Certainty.EXACT, len(values)))
+        # A sum of which no error can be computed is not known to less than one of its rows.
+        one_row = np.abs(weights).max(axis=1) ** 2
+        return replace(found, variances=np.where(found.variances > 0, found.variances, one_row))
 
     def weighted_counts(self, asked: Tabulation) -> Floats:
         """``A'Km`` of every public cell, ``(cells, values)``, in one pass over the rows."""
@@ -153,16 +169,18 @@ class BucketedCounts(Formula):
 
     def _outputs(self, asked: Tabulation) -> Floats:
         """What each sum of values takes from ``A'Km``, ``(sums, values)``."""
-        size = self.buckets.number_of_values
-        codes = asked.where.codes(self.sensitive)
-        if self.sensitive in asked.by:
-            weights = np.eye(size)[slice(None) if codes is None else list(codes)]
-        else:
-            weights = indicator(size, codes)[None]
+        weights = self._weights(asked)
         if not self.is_unbiased:
             return weights
         self._require_determined(weights)
         return weights @ self.buckets.solution
+
+    def _weights(self, asked: Tabulation) -> Floats:
+        """Which values each sum adds up, ``(sums, values)``."""
+        size, codes = self.buckets.number_of_values, asked.where.codes(self.sensitive)
+        if self.sensitive in asked.by:
+            return np.eye(size)[slice(None) if codes is None else list(codes)]
+        return indicator(size, codes)[None]
 
     def _order(self, asked: Tabulation) -> Integers:
         """Where each cell of the tabulation stands among public cells times sums of values."""

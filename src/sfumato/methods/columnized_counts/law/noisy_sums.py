@@ -11,10 +11,11 @@ import numpy as np
 
 from sfumato.chance.noise_sums import half_widths_of_sums
 from sfumato.laws.asking import Formula, cell_of, codes_shown, names_of, satisfying
+from sfumato.laws.base import Target
 from sfumato.methods.columnized_counts.law.columns import Entries
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.values.arrays import Floats, Integers
-from sfumato.values.estimates import normal_quantile
+from sfumato.values.estimates import Limits, normal_quantile
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
@@ -121,18 +122,19 @@ class NoisySums(Formula):
         numbers = self._choose(asked, self._table(asked)).numbers
         return self.matrix.k * numbers.astype(np.float64), np.full(numbers.size, np.inf)
 
-    def half_widths(self, asked: Tabulation) -> Callable[[float], Floats] | None:
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """Of sums of so many published counts, by the law of their noise; of none, as their standard error says."""
-        if self.is_weighted or not self.has_one_noise_each or self.share < 1:
+        if target == "population" or self.is_weighted or not self.has_one_noise_each or self.share < 1:
             return None
-        numbers = self._choose(asked, self._table(asked)).numbers
+        values, numbers = self.values(asked), self._choose(asked, self._table(asked)).numbers
 
-        def widths(confidence_level: float) -> Floats:
+        def ends(confidence_level: float) -> tuple[Floats, Floats]:
             absent = normal_quantile(confidence_level) * self._error_of_absence
             present = half_widths_of_sums(self.matrix.noise, np.maximum(numbers, 1), confidence_level)
-            return np.where(numbers == 0, absent, present)
+            half = np.where(numbers == 0, absent, present)
+            return values - half, values + half
 
-        return widths
+        return ends
 
     @property
     def _error_of_absence(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -28,7 +28,7 @@ from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates, Feasibility, Limits
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -270,19 +270,22 @@ class NoisySums(Formula):
         shared = first.marginal.cells_added(Tabulation(where=one.where & other.where))
         return np.full((1, 1), first.marginal.noise.variance * shared)
 
-    def half_widths(self, asked: Tabulation) -> Callable[[float], Floats]:
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """By the exact law of a sum of so many noises."""
-        source, number = self._source(asked), self._number(asked)
+        if target == "population":
+            return None
+        source, values = self._source(asked), self.values(asked)
 
-        def widths(level: float) -> Floats:
+        def ends(level: float) -> tuple[Floats, Floats]:
             noise, added = source.marginal and source.marginal.noise, source.cells_added
             own = 0.0 if noise is None or added == 0 else half_width_of_sum(noise, added, level)
             declared = {
                 place: half_width_of_sum(each.noise, 1, level) for place, each in source.declared.items()
             }
-            return _replaced(np.full(number, own), declared)
+            half = _replaced(np.full(values.size, own), declared)
+            return values - half, values + half
 
-        return widths
+        return ends
 
     def _number(self, asked: Tabulation) -> int:
         return math.prod(shape_of(self.published.schema, asked))

@@ -25,6 +25,7 @@ from sfumato.laws.asking import (
 from sfumato.laws.base import Law, Published
 from sfumato.methods.randomized_response.law.least_variances import least_variances
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Feasibility, most_likely
 from sfumato.values.schema import Attribute, Schema
@@ -203,6 +204,26 @@ class PerturbedCounts(Formula):
         """``sum h g'`` less what is in both: the product of two expectations is the indicator of both."""
         second = second_moment(self.counts, self._weights(one), self._weights(other))
         return second - self.shared(one, other)
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact without a perturbed attribute, and where no row has the unperturbed values asked for."""
+        weights = self._weights(asked)
+        is_asked = [name in asked.by or asked.where.codes(name) is not None for name in self.names]
+        if not any(
+            each and inverse is not None for each, inverse in zip(is_asked, self.inverses, strict=True)
+        ):
+            return all_claim(Certainty.EXACT, number)
+        return np.where(self._rows(weights) == 0, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+
+    def _rows(self, weights: Sequence[AxisMatrix]) -> Floats:
+        """For every cell the rows that have its unperturbed values, which are known exactly, ``(cells,)``."""
+        counts, shape = self.counts, contract(self.counts, weights).shape
+        for axis, (inverse, weight) in enumerate(zip(self.inverses, weights, strict=True)):
+            if inverse is None:
+                counts = contract(counts, [*[None] * axis, weight])
+            else:
+                counts = counts.sum(axis=axis, keepdims=True)
+        return np.broadcast_to(counts, shape).ravel()
 
     def _weights(self, asked: Tabulation) -> list[AxisMatrix]:
         """For each axis, what a published category counts toward each cell."""

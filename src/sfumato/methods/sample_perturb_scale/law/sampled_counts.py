@@ -15,13 +15,16 @@ from sfumato.laws.asking import (
     Formula,
     cell_of,
     codes_shown,
+    conditions_on,
     conditions_outside,
     indicator,
     names_of,
     satisfying,
+    unseen_variance,
 )
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
@@ -113,6 +116,16 @@ class Sampling:
             has_free_totals=not self.has_exact_sizes or adds_drawing,
         )
 
+    def factors_at_most(self, sizes: Floats) -> Floats:
+        """Scale factors of groups of these published sizes; 1 only where a group surely was not cut.
+
+        Where copies do not add up to the true size, a group that was cut by one row can look as if it was not.
+        """
+        factors = self.scale_factors(sizes)
+        looks_whole = sizes < self.rows_per_group
+        least = 1 + 1 / self.rows_per_group
+        return np.where(looks_whole | self.has_exact_sizes, factors, np.maximum(factors, least))
+
     def variances(self, sums: Sums, selector: AxisMatrix, kernel: AxisMatrix) -> Floats:
         """Variances, in every cell, of sums over sensitive values, ``(cells, k)``.
 
@@ -201,8 +214,44 @@ class SampledCounts(Formula):
         return self.laid_out(asked, contract(self.sums(asked, asked).rows, [None, self._kernel(asked)]))
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Perturbation, rounding of quotas and of copies, and where it applies the drawing of rows."""
-        return self.laid_out(asked, self._variances(asked, asked))
+        """Perturbation, rounding of quotas and of copies, and where it applies the drawing of rows.
+
+        Where an attribute outside the groups is asked about, rows may be there of which none was sampled.
+        """
+        found = self._variances(asked, asked)
+        if self._is_outside(asked):
+            is_unseen = self.sums(asked, asked).rows.sum(axis=1) == 0
+            unseen = unseen_variance(1 / self._largest_factors(asked))
+            found = np.where(is_unseen[:, None], unseen[:, None], found)
+        return self.laid_out(asked, found)
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact are sizes of groups, other public counts where no group was cut, and nothing where nothing can be."""
+        del number
+        sums = self.sums(asked, asked)
+        is_whole = self._largest_factors(asked) == 1
+        is_sure = is_whole | (not self._is_outside(asked) and self.sampling.has_exact_sizes)
+        is_public = self.sensitive not in names_of([asked])
+        is_nothing = (sums.rows.sum(axis=1) == 0) & (is_whole | (not self._is_outside(asked)))
+        is_exact = is_sure if is_public else is_nothing
+        claims = np.where(is_exact, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+        width = contract(np.ones(self.sampling.distortion.size), [self.selector(asked)]).size
+        return self.laid_out(asked, np.repeat(claims[:, None], width, axis=1))
+
+    def _largest_factors(self, asked: Tabulation) -> Floats:
+        """For every public cell, the largest factor of the groups that can have rows in it; 1 where none was cut."""
+        blocks = self.fine
+        where = conditions_on(asked.where, self.groups)
+        is_selected = satisfying(blocks.codes, where, len(blocks.rows))
+        axes = {name: codes_shown(self.schema, asked, name) for name in asked.by if name != self.sensitive}
+        grouping = {name: codes for name, codes in axes.items() if name in self.groups}
+        largest = np.ones(math.prod(len(codes) for codes in grouping.values()))
+        factors = self.sampling.factors_at_most(blocks.group_sizes)[is_selected]
+        np.maximum.at(largest, cell_of(blocks.codes, grouping, is_selected), factors)
+        # Attributes outside the groups have axes too, along which the groups are the same.
+        shape = [len(codes) if name in grouping else 1 for name, codes in axes.items()]
+        whole = [len(codes) for codes in axes.values()]
+        return np.broadcast_to(largest.reshape(shape), whole).ravel()
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """The same for pairs of cells; cells of different groups are independent."""

@@ -15,6 +15,7 @@ from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import (
     Formula,
     JointCounts,
+    codes_shown,
     conditions_outside,
     indicator,
     names_of,
@@ -24,7 +25,8 @@ from sfumato.laws.asking import (
 from sfumato.laws.base import Published
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, margin_variance
-from sfumato.values.arrays import Floats, Integers
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.selection import Tabulation
 
 MOST_PREDICATES = 80
@@ -46,6 +48,8 @@ class DecoyCounts(Formula):
         Its model.
     require_law
         Refuses what the model does not determine.
+    most_left_out
+        Rows that may have been left out of the release.
     """
 
     def __init__(
@@ -55,9 +59,11 @@ class DecoyCounts(Formula):
         attribute: str,
         model: DecoyModel,
         require_law: Callable[[DecoyModel, str], None],
+        most_left_out: int = 0,
     ) -> None:
         self.schema = published.schema
         self.number_of_rows = published.number_of_rows
+        self.most_left_out = most_left_out
         self.attribute = attribute
         self.model = model
         self._require_law = require_law
@@ -70,10 +76,31 @@ class DecoyCounts(Formula):
         return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Of the draws, of which rows sit where and of which values meet; none without the drawn attribute."""
-        weights = self._weights(asked)
+        """Of the draws, of which rows sit where and of which values meet; of public counts, of rows left out."""
         if not self._is_drawn(asked):
-            return np.zeros(math.prod(shape_of(self.schema, asked)))
+            return left_out_variances(self.values(asked), self.number_of_rows, self.most_left_out)
+        return self._of_draws(asked)
+
+    def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """Of public counts: those published, and the rows that may have been left out besides."""
+        values, claims = self.values(asked), self.certainty(asked, 0)
+        return certain_ends(values, claims, self.most_left_out)
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Public counts are bounded by the rows that were left out, and exact where none was.
+
+        So is nothing, where no published row has the public values asked for.
+        """
+        del number
+        is_known = np.ones(math.prod(shape_of(self.schema, asked)), bool)
+        if self._is_drawn(asked):
+            is_empty = ~self._counts(asked).any(axis=1)
+            is_known = np.repeat(is_empty, self._weights(asked).shape[1])[self._order(asked)]
+        return claims_of(is_known, self.most_left_out)
+
+    def _of_draws(self, asked: Tabulation) -> Floats:
+        """Variances of the estimates about the true counts of the published rows."""
+        weights = self._weights(asked)
         if self._is_margin(asked):
             found = np.einsum("vs,vw,ws->s", weights, self._margin_covariance, weights)
             return np.asarray(np.clip(found, 0, None))
@@ -94,7 +121,7 @@ class DecoyCounts(Formula):
             if self._is_every_value_everywhere:
                 # Which values meet is not determined, so neither is how two counts vary together.
                 found = np.full(found.shape, np.nan)
-                np.fill_diagonal(found, self.variances(one) if one is other else np.nan)
+                np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
             return found
         self._require_law(self.model, self.attribute)
         if one is not other:
@@ -202,8 +229,10 @@ class SeveralDecoys(Formula):
         Attributes that were drawn.
     product
         The formula of all together, worked out when it is needed.
-    number_of_rows
-        Of the table.
+    models
+        By attribute that was drawn.
+    published, most_left_out
+        As for :class:`DecoyCounts`.
     """
 
     def __init__(
@@ -211,9 +240,14 @@ class SeveralDecoys(Formula):
         single: Callable[[str], DecoyCounts],
         drawn: Sequence[str],
         product: Callable[[], PerturbedCounts],
-        number_of_rows: float,
+        models: Callable[[str], DecoyModel],
+        published: Published,
+        most_left_out: int = 0,
     ) -> None:
-        self.number_of_rows = number_of_rows
+        self.number_of_rows = published.number_of_rows
+        self.schema = published.schema
+        self.most_left_out = most_left_out
+        self._model_of = models
         self._single_of = single
         self._drawn = drawn
         self._make_product = product
@@ -224,8 +258,37 @@ class SeveralDecoys(Formula):
         return self._formula(asked).values(asked)
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Likewise."""
-        return self._formula(asked).variances(asked)
+        """Likewise; of several attributes with what values add that no published row shows."""
+        formula = self._formula(asked)
+        found = formula.variances(asked)
+        return found if isinstance(formula, DecoyCounts) else found + self._unseen(asked)
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """By the model of one attribute; of several, known only where no row has the public values asked for."""
+        formula = self._formula(asked)
+        claims = formula.certainty(asked, number)
+        if isinstance(formula, DecoyCounts):
+            return claims
+        return claims_of(claims == Certainty.EXACT, self.most_left_out)
+
+    def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """Of what is known."""
+        values = self.values(asked)
+        return certain_ends(values, self.certainty(asked, values.size), self.most_left_out)
+
+    def _unseen(self, asked: Tabulation) -> Floats:
+        """For each cell, the variances of the values in it that no published row shows."""
+        total = np.zeros([1] * len(asked.by))
+        for name in names_of([asked]):
+            if name not in self._drawn:
+                continue
+            unseen = self._model_of(name).unseen_variances[list(codes_shown(self.schema, asked, name))]
+            if name in asked.by:
+                shape = [-1 if each == name else 1 for each in asked.by]
+                total = total + unseen.reshape(shape)
+            else:
+                total = total + unseen.sum()
+        return np.broadcast_to(total, shape_of(self.schema, asked)).ravel()
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """By the product, whose rows are independent; unknown where it does not determine them."""
@@ -260,6 +323,27 @@ def product_of(models: Mapping[str, DecoyModel]) -> PerturbedRows:
     """Independent attributes as a product of matrices; not validated again, since they are computed here."""
     matrices: dict[str, Any] = {name: _Matrix(each.distortion, each.inverse) for name, each in models.items()}
     return PerturbedRows.model_construct(distortions=matrices)
+
+
+def left_out_variances(values: Floats, rows: float, most: int) -> Floats:
+    """Mean square of what the rows left out, were they the most there can be, would add to counts.
+
+    They were left out at random, so each is in a cell with the probability of a published row.
+    """
+    shares = np.clip((values + 1) / (rows + 2), 0, 1)
+    return np.asarray(most * shares * (1 - shares) + (most * shares) ** 2)
+
+
+def claims_of(is_known: Booleans, most_left_out: int) -> Certainties:
+    """What is known of the published rows is so of the table, save the rows left out."""
+    known = Certainty.BOUNDED if most_left_out else Certainty.EXACT
+    return np.where(is_known, known, Certainty.ESTIMATED).astype(np.int8)
+
+
+def certain_ends(values: Floats, claims: Certainties, most_left_out: int) -> tuple[Floats, Floats]:
+    """Least and most of what is known; infinite of estimates."""
+    is_known = claims > Certainty.ESTIMATED
+    return np.where(is_known, values, -np.inf), np.where(is_known, values + most_left_out, np.inf)
 
 
 def variances_of(predicate: Predicate, weights: Floats) -> Floats:

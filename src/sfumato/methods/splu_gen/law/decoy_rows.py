@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal
 
@@ -43,6 +44,8 @@ class DecoyRows(Law):
         How groups were made; the matrix needs ``"mixed"``.
     largest_small_count, relative_error, error_probability
         What answers are held against to say whether they are small or large sums.
+    suppress_rarer_than
+        Rows whose sensitive value fewer rows hold were left out; none were when not given.
 
     Notes
     -----
@@ -61,6 +64,7 @@ class DecoyRows(Law):
     largest_small_count: Annotated[int, Field(ge=1)] = 10
     relative_error: Annotated[float, Field(gt=0)] = 0.3
     error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    suppress_rarer_than: Annotated[int, Field(ge=1)] | None = None
 
     # T is computed from the published margin, and its inverse is not linear in it.
     estimate_is: ClassVar[str] = "unbiased to first order"
@@ -76,10 +80,13 @@ class DecoyRows(Law):
         the groups were made largest first; counts of a sensitive value alone are answered even then.
         """
         drawn = [name for name in names_of(asked) if name in self.gamma_by_attribute]
+        most_left_out = self._most_left_out(published)
 
         def single(name: str) -> DecoyCounts:
             mine = [each for each in asked if not {*names_of([each])} & {*drawn} - {name}]
-            return DecoyCounts(published, mine, name, self._model(published, name), self._require_law)
+            return DecoyCounts(
+                published, mine, name, self._model(published, name), self._require_law, most_left_out
+            )
 
         if len(drawn) < 2:
             return single(drawn[0] if drawn else next(iter(self.gamma_by_attribute)))
@@ -87,7 +94,23 @@ class DecoyRows(Law):
         def product() -> PerturbedCounts:
             return self._product(published, drawn).formula(published, asked)
 
-        return SeveralDecoys(single, drawn, product, published.number_of_rows)
+        return SeveralDecoys(
+            single, drawn, product, lambda name: self._model(published, name), published, most_left_out
+        )
+
+    def _most_left_out(self, published: Published) -> int:
+        """Rows that may be missing: a remainder that groups do not divide, and rows with values called rare.
+
+        A value was left out wholly or not at all, so a rare one is among those that no published row shows.
+        """
+        remainder = math.lcm(*self.gamma_by_attribute.values()) - 1
+        if self.suppress_rarer_than is None:
+            return remainder
+        unseen = sum(
+            int(np.count_nonzero(self._model(published, name).counts == 0))
+            for name in self.gamma_by_attribute
+        )
+        return remainder + unseen * (self.suppress_rarer_than - 1)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -96,6 +119,8 @@ class DecoyRows(Law):
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
         question = ask(published, tabulation, self.gamma_by_attribute)
+        if not question.drawn:
+            return self.estimate(published, tabulation, target=target)
         gammas = [self.gamma_by_attribute[name] for name in question.drawn]
         states = question.states(published)
         if estimator == "paper":
@@ -254,7 +279,8 @@ class DecoyRows(Law):
 
     def _model(self, published: Published, name: str) -> DecoyModel:
         margin = published.count_by((name,), Selection())
-        return decoy_model(_whole(margin.counts), self.gamma_by_attribute[name])
+        rarest = self.suppress_rarer_than or 1
+        return decoy_model(_whole(margin.counts), self.gamma_by_attribute[name], rarest)
 
     def _require_law(self, model: DecoyModel, name: str) -> None:
         if self.partition != "mixed":
@@ -277,15 +303,13 @@ def _whole(counts: Floats) -> tuple[int, ...]:
 
 
 def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> tuple[Floats, Floats]:
-    """Closed form and its variance for one drawn attribute; exact where there is none."""
+    """Closed form and its variance for one drawn attribute."""
     if len(gammas) > 1:
         raise ParameterError(
             f"the pairwise estimator answers for one drawn attribute at a time, here are {len(gammas)}. "
             "Leave the estimator out, or ask for 'paper'.",
             parameter="estimator",
         )
-    if not gammas:
-        return states[:, 1], np.zeros(len(states))
     shown, selected = states[:, 1, 1], states[:, 1].sum(axis=1)
     count, rows = states[:, :, 1].sum(axis=1), states.reshape(len(states), -1).sum(axis=1)
     if np.any(count * gammas[0] >= rows):

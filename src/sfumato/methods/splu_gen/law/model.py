@@ -17,7 +17,9 @@ import numpy as np
 
 from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError
+from sfumato.laws.asking import unseen_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.estimates import normal_quantile
 
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""
@@ -33,6 +35,8 @@ class DecoyModel:
         Published rows of each value, ``(values,)``.
     gamma
         Rows of a group.
+    rarest
+        Rows that a value must have had to be published at all.
 
     Notes
     -----
@@ -48,6 +52,7 @@ class DecoyModel:
 
     counts: Floats
     gamma: int
+    rarest: int = 1
 
     @property
     def groups(self) -> float:
@@ -159,8 +164,14 @@ class DecoyModel:
 
     @cached_property
     def unseen_variances(self) -> Floats:
-        """Variance of values that no published row shows: as if one row did, since none would claim certainty."""
-        return np.where(self.counts > 0, 0.0, margin_variance(1.0, self.gamma))
+        """Variance of values that no published row shows, though some rows may have them.
+
+        A row with the value is in a group of gamma rows, each of which shows it with probability 1/gamma. Or
+        its value was rare, and all its rows were left out.
+        """
+        shown = 1 - (1 - 1 / self.gamma) ** self.gamma
+        left_out = ((self.rarest - 1) / normal_quantile(0.95)) ** 2
+        return np.where(self.counts > 0, 0.0, np.maximum(unseen_variance(shown), left_out))
 
     @cached_property
     def _spread(self) -> Floats:
@@ -291,7 +302,7 @@ def _joint_squares(first: Predicate, second: Predicate) -> Floats:
 
 
 @lru_cache(maxsize=16)
-def decoy_model(counts: tuple[int, ...], gamma: int) -> DecoyModel:
+def decoy_model(counts: tuple[int, ...], gamma: int, rarest: int = 1) -> DecoyModel:
     """The model of a published margin, kept for the next question about the same release.
 
     Examples
@@ -299,7 +310,7 @@ def decoy_model(counts: tuple[int, ...], gamma: int) -> DecoyModel:
     >>> decoy_model((40, 30, 30), 2) is decoy_model((40, 30, 30), 2)
     True
     """
-    return DecoyModel(np.array(counts, dtype=np.float64), gamma)
+    return DecoyModel(np.array(counts, dtype=np.float64), gamma, rarest)
 
 
 def margin_variance(count: float, gamma: int) -> float:
