@@ -53,18 +53,6 @@ def test_a_contrast_is_the_difference_of_shares(published):
         LAW.contrast(published, "job", 2, 5, selection(pay=(1,)))
 
 
-def test_a_condition_that_every_value_satisfies_asks_nothing():
-    """The number of rows of a public group is exact, even where no single count is determined."""
-    law = DecoyRows(gamma_by_attribute={"job": 2})
-    everyone = selection(area=(0,), job=(0, 1, 2, 3))
-    for found in (
-        law.estimate(saturated(), Tabulation(where=everyone)),
-        law.estimate_selections(saturated(), [everyone]),
-    ):
-        assert found.values.tolist() == [3_000]
-        assert found.variances.tolist() == [0]
-
-
 def test_the_shares_behind_a_contrast_are_those_of_all_rows_on_average():
     """One value is in every group of two: the others keep their differences and get the overall mean.
 

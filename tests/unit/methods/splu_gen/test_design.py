@@ -81,6 +81,7 @@ def test_every_sensitive_attribute_is_drawn_with_its_own_gamma():
         "largest_small_count",
         "relative_error",
         "error_probability",
+        "suppress_rarer_than",
     }
 
 
