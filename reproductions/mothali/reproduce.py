@@ -63,7 +63,8 @@ def read_adult(folder: Path) -> PrivateTable:
 
 
 def attack(people: BucketedPeople, truth: Any, **settings: Any) -> BucketScore:
-    """One scored attack."""
+    """One scored attack, its beliefs from one model of all buckets as in the thesis."""
+    settings = {"beliefs": "in-sample", "tolerance": 1e-8} | settings
     return BucketScore(AnatomyNaiveBayes(**settings).infer(people), truth)
 
 
@@ -95,13 +96,13 @@ def from_one_start(people: BucketedPeople, truth: Any, number: int) -> BucketSco
     fitted = fit(people, start)
     logs = fitted.model.log_likelihoods(people)
     guesses = guess(people, np.exp(logs - logs.max(axis=1, keepdims=True)))
-    return BucketScore(Inference("exact", guesses, (fitted,)), truth)
+    return BucketScore(Inference("exact", guesses, ((fitted,),)), truth)
 
 
 def exact_by_start(people: BucketedPeople, truth: Any, starts: int) -> dict[str, Any]:
     """Exact EM from several single starts, and the one that the objective chooses."""
     scores = [from_one_start(people, truth, number) for number in range(starts)]
-    runs = [(score.inference.fits[0].objective, 100 * score.accuracy, score) for score in scores]
+    runs = [(score.inference.fits[0][0].objective, 100 * score.accuracy, score) for score in scores]
     accuracies = [accuracy for _, accuracy, _ in runs]
     best = max(runs, key=lambda run: run[0])[2]
     parts = brier_parts(product_of_marginals(best.guesses), best.is_right)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from sfumato.attacks.anatomy_naive_bayes.findings import caveats, elimination, exposure, starts_table
 from sfumato.attacks.anatomy_naive_bayes.gibbs import sample
-from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess, require_possible, sorted_beliefs
+from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess, guess_in_buckets, require_possible
+from sfumato.attacks.anatomy_naive_bayes.held_out import PARTS, HeldOut, Trust, learn_from_others
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Expectation, Fit, NaiveBayes, fit
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import LARGEST_EXACT
@@ -21,13 +24,20 @@ from sfumato.methods.anatomy.law.composition import BUCKET, ROWS
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.number_text import Cell
-from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute
 
 Ran = Literal["exact", "balanced", "restricted", "approximate", "gibbs", "random"]
 Variant = Literal["auto", "exact", "balanced", "restricted", "approximate", "gibbs", "random"]
-THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.99)
-"""Probabilities for which the number of people known with at least that probability is reported."""
+Beliefs = Literal["held-out", "in-sample"]
+
+SHORT_RUN = 15
+"""Cycles of every start of a held-out model; the best of them goes on until it settles."""
+
+TYPICAL_CYCLES = 20
+"""Cycles that a start is reckoned to take."""
+
+AFFORDABLE_STEPS = 2e9
+"""Steps of sums over permutations that all fits may take together: some ten seconds of processor time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +51,20 @@ class Inference:
     guesses
         Beliefs and guesses about everybody.
     fits
-        One for each start, in order; none for variants without a model to fit.
+        For each part of the buckets one for each start, in order; none for variants without a model to fit.
+    held_out
+        How beliefs from other buckets came about; None where they did not.
     """
 
     variant: Ran
     guesses: Guesses
-    fits: tuple[Fit, ...] = ()
+    fits: tuple[tuple[Fit, ...], ...] = ()
+    held_out: HeldOut | None = None
+
+    @property
+    def trust(self) -> Trust | None:
+        """How far held-out buckets bear the models out."""
+        return None if self.held_out is None else self.held_out.trust
 
 
 class AnatomyNaiveBayes(Attack):
@@ -54,14 +72,14 @@ class AnatomyNaiveBayes(Attack):
 
     A naive Bayes model with the people's values unknown is fitted by expectation-maximization. The
     expectation is over all permutations of each bucket's values; starts are compared by the objective,
-    never by the truth.
+    never by the truth. What is believed of a bucket comes from models of other buckets, trusted as far as
+    buckets held out bear them out.
 
     Against whom
         Releases by Anatomy: public values exact, sensitive values exact, joined by bucket.
     Weaknesses
-        With equal sets of values in all buckets there is nothing to learn. Probabilities are somewhat too
-        sure of themselves for buckets of three and more, because the model leaves out what public
-        attributes have to do with each other.
+        With equal sets of values in all buckets there is nothing to learn. The variants gibbs and random, and beliefs
+        in-sample, state their probabilities as the model gives them.
 
     References
     ----------
@@ -74,24 +92,41 @@ class AnatomyNaiveBayes(Attack):
         description=(
             "exact (over permutations), balanced (close to it, any bucket size), restricted (each person alone over "
             "the bucket's values), approximate (buckets ignored until the end), gibbs, random; auto is exact where "
-            "buckets are small enough, else balanced"
+            "that takes seconds, else balanced"
         ),
     )
-    starts: Annotated[int, Field(ge=1)] = Field(
+    beliefs: Beliefs = Field(
+        default="held-out",
+        description=(
+            "held-out (from models of other buckets, trusted as far as these tell buckets they have not seen) or "
+            "in-sample (from one model of all buckets, which is too sure)"
+        ),
+    )
+    learn_from: Annotated[int, Field(ge=100, le=100_000_000)] = Field(
+        default=20_000,
+        description="people that a held-out model is fitted to at most: buckets are drawn at random from larger releases",
+    )
+    starts: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=3, description="models to start from: a uniform one and random ones"
     )
-    cycles: Annotated[int, Field(ge=1)] = Field(default=500, description="steps of a start at most")
-    tolerance: Annotated[float, Field(ge=0)] = Field(
-        default=1e-8, description="relative change of the objective at which a start stops"
+    cycles: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=500, description="steps of a start at most"
     )
-    value_pseudo_count: Annotated[float, Field(ge=0)] = Field(
+    tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=1e-5, description="relative change of the objective at which a start stops"
+    )
+    value_pseudo_count: Annotated[float, Field(ge=0, le=1e9)] = Field(
         default=1.0, description="added to the number of people with each value (alpha)"
     )
-    category_pseudo_count: Annotated[float, Field(ge=0)] = Field(
+    category_pseudo_count: Annotated[float, Field(ge=0, le=1e9)] = Field(
         default=1.0, description="added to each category's number of people of each value (beta)"
     )
-    sweeps: Annotated[int, Field(ge=1)] = Field(default=100, description="draws that gibbs averages")
-    seed: int = Field(default=0, description="for random starts, draws and ties")
+    sweeps: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=100, description="draws that gibbs averages"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(
+        default=0, description="for random starts, draws and ties"
+    )
 
     title: ClassVar[str] = "naive Bayes on Anatomy"
     summary: ClassVar[str] = (
@@ -156,20 +191,30 @@ class AnatomyNaiveBayes(Attack):
             )
             return Inference(variant, drawn)
         expectation: Expectation = variant
-        fits = tuple(
-            self._fit(people, expectation, generator, number, allowed) for number in range(self.starts)
-        )
-        best = max(fits, key=lambda each: each.objective)
-        logs = best.model.log_likelihoods(people)
+
+        def fits_to(some: BucketedPeople, cycles: int = self.cycles) -> tuple[Fit, ...]:
+            starts = self._starts(some, expectation, generator)
+            return tuple(self._fit(some, expectation, start, cycles, allowed) for start in starts)
+
+        def best_of_short_runs(some: BucketedPeople) -> tuple[Fit, ...]:
+            fits = fits_to(some, min(self.cycles, SHORT_RUN))
+            best = max(range(len(fits)), key=lambda place: fits[place].objective)
+            going_on = self._fit(some, expectation, fits[best].model, self.cycles, allowed)
+            return (*fits[:best], going_on, *fits[best + 1 :])
+
+        if self.beliefs == "held-out":
+            found = learn_from_others(people, fits_to, generator, learn_from=self.learn_from, allowed=allowed)
+            return Inference(variant, guess_in_buckets(people, found.likelihoods), found.fits, found)
+        fits = fits_to(people)
+        logs = max(fits, key=lambda each: each.objective).model.log_likelihoods(people)
         if allowed is not None:
             logs = np.where(allowed, logs, -np.inf)
-        likelihoods = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return Inference(variant, guess(people, likelihoods), fits)
+        return Inference(variant, guess(people, np.exp(logs - logs.max(axis=1, keepdims=True))), (fits,))
 
     def _variant_for(self, people: BucketedPeople) -> Ran:
         is_small = people.largest_bucket <= LARGEST_EXACT
         if self.variant == "auto":
-            return "exact" if is_small else "balanced"
+            return "exact" if is_small and self._exact_steps(people) <= AFFORDABLE_STEPS else "balanced"
         if self.variant in ("exact", "gibbs") and not is_small:
             raise ParameterError(
                 f"the variant {self.variant} takes buckets of at most {LARGEST_EXACT}, and one has "
@@ -178,27 +223,41 @@ class AnatomyNaiveBayes(Attack):
             )
         return self.variant
 
+    def _exact_steps(self, people: BucketedPeople) -> float:
+        """Steps that exact fits would take: ``2^g`` for each person of a bucket of g, every cycle."""
+        of_a_cycle = sum(float(block.rows.size) * 2**block.size for block in people.blocks)
+        rows = people.number_of_rows
+        learned = min(self.learn_from * PARTS, rows * (PARTS - 1)) if self.beliefs == "held-out" else rows
+        return float(of_a_cycle * learned / rows * self.starts * min(self.cycles, TYPICAL_CYCLES))
+
+    def _starts(
+        self, people: BucketedPeople, expectation: Expectation, generator: np.random.Generator
+    ) -> Iterator[NaiveBayes]:
+        for number in range(self.starts):
+            # Without buckets a uniform model stays uniform for ever, so that variant has random starts only.
+            is_uniform = number == 0 and expectation != "approximate"
+            alpha, beta = self.value_pseudo_count, self.category_pseudo_count
+            yield (
+                NaiveBayes.uniform(people)
+                if is_uniform
+                else NaiveBayes.random(people, generator, alpha, beta)
+            )
+
     def _fit(
         self,
         people: BucketedPeople,
         expectation: Expectation,
-        generator: np.random.Generator,
-        number: int,
+        start: NaiveBayes,
+        cycles: int,
         allowed: Booleans | None,
     ) -> Fit:
-        alpha, beta = self.value_pseudo_count, self.category_pseudo_count
-        # Without buckets a uniform model stays uniform for ever, so that variant has random starts only.
-        is_uniform = number == 0 and expectation != "approximate"
-        start = (
-            NaiveBayes.uniform(people) if is_uniform else NaiveBayes.random(people, generator, alpha, beta)
-        )
         return fit(
             people,
             start,
             expectation=expectation,
-            alpha=alpha,
-            beta=beta,
-            cycles=self.cycles,
+            alpha=self.value_pseudo_count,
+            beta=self.category_pseudo_count,
+            cycles=cycles,
             tolerance=self.tolerance,
             allowed=allowed,
         )
@@ -215,14 +274,14 @@ class AnatomyNaiveBayes(Attack):
             "mean probability of the guesses": float(sure.mean()),
             "different sets of values in buckets": people.number_of_value_sets,
         }
-        if inference.fits:
-            best = max(inference.fits, key=lambda each: each.objective)
-            findings["best objective"] = best.objective
+        if inference.held_out is not None:
+            findings["learned about a person, bits"] = inference.held_out.gain / float(np.log(2))
+            findings["people a model was fitted to, at most"] = min(self.learn_from, people.number_of_rows)
         return AttackResult(
             self.attack,
             findings,
-            (_exposure(sure), _elimination(inference.guesses), *_starts(inference.fits)),
-            _caveats(inference, people, has_knowledge=has_knowledge),
+            (exposure(sure), elimination(inference.guesses), *starts_table(inference.fits)),
+            caveats(people, inference.variant, self.beliefs, has_knowledge=has_knowledge),
         )
 
 
@@ -273,71 +332,3 @@ def allowed_pairs(
 def _even(people: BucketedPeople, allowed: Booleans | None) -> Floats:
     shape = (len(people.combinations), people.number_of_values)
     return np.ones(shape) if allowed is None else allowed.astype(np.float64)
-
-
-def _exposure(probabilities: Floats) -> ResultTable:
-    numbers = [int(np.count_nonzero(probabilities >= threshold)) for threshold in THRESHOLDS]
-    return ResultTable(
-        "People whose value is guessed with at least this probability (in the attacker's own reckoning)",
-        ("probability", "people", "share"),
-        tuple(
-            (threshold, number, number / len(probabilities))
-            for threshold, number in zip(THRESHOLDS, numbers, strict=True)
-        ),
-    )
-
-
-def _elimination(guesses: Guesses) -> ResultTable:
-    """What ruling out other values of the target's bucket does, by how many, in the smallest buckets.
-
-    Given that a person does not hold some values, the probabilities of the others grow in proportion; so
-    the best guess p becomes ``p / (1 - ruled out)``. Ruled out are the strongest rivals of the guess.
-    """
-    place = int(np.argmin([block.size for block in guesses.people.blocks]))
-    block = guesses.people.blocks[place]
-    beliefs = sorted_beliefs(block, guesses.marginals[place])
-    rows: list[tuple[Cell, ...]] = []
-    for number in range(block.size):
-        left = 1 - beliefs[:, 1 : number + 1].sum(axis=1)
-        sure = beliefs[:, 0] / np.maximum(left, np.finfo(float).tiny)
-        rows.append((number, 1 / (block.size - number), float(sure.mean()), float((sure >= 0.9).mean())))
-    return ResultTable(
-        f"When an attacker can rule out values of the target's bucket (buckets of {block.size})",
-        ("values ruled out", "one bucket alone", "mean probability of the guess", "share at 0.9 or more"),
-        tuple(rows),
-    )
-
-
-def _starts(fits: tuple[Fit, ...]) -> tuple[ResultTable, ...]:
-    if not fits:
-        return ()
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (number, each.objective, len(each.objectives) - 1, "yes" if each.has_converged else "no")
-        for number, each in enumerate(fits, start=1)
-    )
-    return (
-        ResultTable("Starts (the best objective is used)", ("start", "objective", "cycles", "settled"), rows),
-    )
-
-
-def _caveats(inference: Inference, people: BucketedPeople, *, has_knowledge: bool) -> tuple[str, ...]:
-    sentences = [
-        "Probabilities are the attacker's own; an audit against the truth says how often they are right."
-    ]
-    if people.number_of_value_sets == 1:
-        sentences.append(
-            "All buckets hold the same set of values: the values are interchangeable, and there is nothing to learn."
-        )
-    if inference.variant != "exact" and people.largest_bucket > LARGEST_EXACT:
-        sentences.append(
-            f"Buckets of up to {people.largest_bucket} are too large for the exact variant (at most {LARGEST_EXACT}); "
-            f"the variant {inference.variant} ran, and the probabilities are approximate."
-        )
-    if inference.variant == "approximate":
-        sentences.append(
-            "This variant ignores buckets while learning, so which cluster is called which value is arbitrary: it is "
-            "a baseline, not a threat."
-        )
-    if has_knowledge:
-        sentences.append("Combinations that the knowledge lists were taken as impossible.")
-    return tuple(sentences)

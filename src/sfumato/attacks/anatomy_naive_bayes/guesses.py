@@ -80,14 +80,19 @@ class Guesses:
 
 
 def guess(people: BucketedPeople, likelihoods: Floats) -> Guesses:
-    """Guesses from likelihoods of combinations and values.
+    """Guesses from likelihoods of combinations and values, ``(combinations, values)``, not negative."""
+    return guess_in_buckets(people, tuple(likelihoods.ravel()[block.cells] for block in people.blocks))
+
+
+def guess_in_buckets(people: BucketedPeople, likelihoods: tuple[Floats, ...]) -> Guesses:
+    """Guesses from the likelihoods of every bucket's people and values.
 
     Parameters
     ----------
     people
         The release.
     likelihoods
-        ``(combinations, values)``, not negative.
+        For each block ``(size, size, buckets)``, not negative.
 
     Notes
     -----
@@ -95,13 +100,12 @@ def guess(people: BucketedPeople, likelihoods: Floats) -> Guesses:
     the evidence of the permutations and would count it twice. Marginals of buckets too large for the exact
     sum are balanced ones.
     """
-    matrices = tuple(likelihoods.ravel()[block.cells] for block in people.blocks)
     marginals = tuple(
         (permutation_marginals if len(matrix) <= LARGEST_EXACT else balanced_marginals)(matrix)[0]
-        for matrix in matrices
+        for matrix in likelihoods
     )
-    chosen = tuple(best_permutations(matrix) for matrix in matrices)
-    return Guesses(people, matrices, marginals, chosen)
+    chosen = tuple(best_permutations(matrix) for matrix in likelihoods)
+    return Guesses(people, likelihoods, marginals, chosen)
 
 
 def best_permutations(likelihoods: Floats) -> Integers:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.values.arrays import Integers
+from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.mixed_radix import MixedRadix
 
 
@@ -118,6 +118,36 @@ class BucketedPeople:
             blocks.append(Block(rows, np.ascontiguousarray(values), np.ascontiguousarray(cells)))
         return cls(combinations, of_row, tuple(attribute_sizes), number_of_values, tuple(blocks))
 
+    def only(
+        self, chosen: Sequence[Booleans], *, most: int, generator: np.random.Generator
+    ) -> BucketedPeople:
+        """The people of some buckets, or of a random part of these buckets where they are more than ``most``.
+
+        Parameters
+        ----------
+        chosen
+            For each block ``(buckets,)``.
+        most
+            People at most, up to the size of one bucket.
+        generator
+            Draws the part.
+        """
+        number = sum(block.size * int(each.sum()) for block, each in zip(self.blocks, chosen, strict=True))
+        share = min(1.0, most / max(number, 1))
+        kept = [
+            generator.permutation(np.flatnonzero(each))[: int(np.ceil(share * each.sum()))] for each in chosen
+        ]
+        pairs = [(block, each) for block, each in zip(self.blocks, kept, strict=True) if each.size]
+        rows = [block.rows[:, each] for block, each in pairs]
+        whole = np.concatenate([each.ravel() for each in rows]) if rows else np.zeros(0, np.int64)
+        places = np.zeros(self.number_of_rows, np.int64)
+        places[whole] = np.arange(len(whole))
+        blocks = tuple(
+            Block(places[block.rows[:, each]], block.values[:, each], block.cells[:, :, each])
+            for block, each in pairs
+        )
+        return replace(self, combination_of_row=self.combination_of_row[whole], blocks=blocks)
+
     @property
     def number_of_rows(self) -> int:
         """People."""
@@ -137,6 +167,14 @@ class BucketedPeople:
     def rows_of_combination(self) -> Integers:
         """How many people have each combination, ``(combinations,)``."""
         return np.bincount(self.combination_of_row, minlength=len(self.combinations))
+
+    @cached_property
+    def rows_of_value(self) -> Integers:
+        """How many people hold each value, ``(values,)``: buckets say it exactly."""
+        counts = np.zeros(self.number_of_values, np.int64)
+        for block in self.blocks:
+            counts += np.bincount(block.values.ravel(), minlength=self.number_of_values)
+        return counts
 
     @cached_property
     def number_of_value_sets(self) -> int:

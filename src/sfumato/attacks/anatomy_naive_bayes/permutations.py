@@ -67,7 +67,9 @@ def permutation_marginals(likelihoods: Floats) -> tuple[Floats, Floats]:
     return marginals, weights
 
 
-def balanced_marginals(likelihoods: Floats) -> tuple[Floats, Floats]:
+def balanced_marginals(
+    likelihoods: Floats, *, rounds: int = ROUNDS_OF_BALANCE, imbalance: float = SMALLEST_IMBALANCE
+) -> tuple[Floats, Floats]:
     """An approximation of the marginals for any bucket size: likelihoods balanced to a doubly stochastic matrix.
 
     Rows and columns are scaled in turn until each person's probabilities add up to one and so do each
@@ -78,6 +80,10 @@ def balanced_marginals(likelihoods: Floats) -> tuple[Floats, Floats]:
     ----------
     likelihoods
         ``(size, size, buckets)``: person, value, bucket; not negative.
+    rounds
+        Of scaling rows and columns, at most.
+    imbalance
+        Distance of column sums from one at which to stop.
 
     Returns
     -------
@@ -96,9 +102,9 @@ def balanced_marginals(likelihoods: Floats) -> tuple[Floats, Floats]:
     [0.333333, 0.333333, 0.333333]
     """
     marginals = likelihoods / _positive(likelihoods.sum(axis=1, keepdims=True))
-    for _ in range(ROUNDS_OF_BALANCE):
+    for _ in range(rounds):
         columns = marginals.sum(axis=0, keepdims=True)
-        if np.abs(columns - 1).max() < SMALLEST_IMBALANCE:
+        if np.abs(columns - 1).max() < imbalance:
             break
         marginals = marginals / _positive(columns)
         marginals = marginals / _positive(marginals.sum(axis=1, keepdims=True))

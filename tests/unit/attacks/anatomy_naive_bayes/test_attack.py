@@ -73,12 +73,38 @@ def test_every_variant_runs_and_says_its_name(release, variant):
     assert ("arbitrary" in " ".join(result.caveats)) == (variant == "approximate")
 
 
-def test_the_start_with_the_best_objective_is_used(release):
-    """Never the truth, which the attack does not have."""
+def test_every_start_of_every_part_is_shown(release):
+    """Five parts of four starts; what is stated is in bits, at most what the buckets leave open."""
     result = AnatomyNaiveBayes(starts=4).run(release)
     starts = next(each for each in result.tables if each.title.startswith("Starts"))
-    assert finding(result, "best objective") == max(row[1] for row in starts.rows)
-    assert len(starts.rows) == 4
+    assert [row[:2] for row in starts.rows] == [
+        (part, start) for part in range(1, 6) for start in range(1, 5)
+    ]
+    assert 0 < finding(result, "learned about a person, bits") < np.log2(VALUES)
+
+
+def test_beliefs_in_sample_say_that_they_are_too_sure(release):
+    """They are kept to repeat the thesis."""
+    result = AnatomyNaiveBayes(beliefs="in-sample").run(release)
+    assert any("too sure" in sentence for sentence in result.caveats)
+    assert "learned about a person, bits" not in result.findings
+
+
+def test_auto_is_exact_only_where_that_takes_seconds(tmp_path):
+    """Buckets of twelve are within the exact limit, and cost 2^12 steps a person, cycle and start."""
+    made = publish(table(values=14, rows=3_600), Anatomy(l_value=12), tmp_path / "r", seed=1)
+    assert finding(AnatomyNaiveBayes(starts=1, cycles=1).run(made), "variant") == "exact"
+    assert finding(AnatomyNaiveBayes(tolerance=0.01).run(made), "variant") == "balanced"
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"starts": 10**9}, {"sweeps": 10**12}, {"cycles": 10**12}, {"learn_from": 1}, {"seed": -1}],
+)
+def test_numbers_that_would_never_end_are_refused(setting):
+    """Where they are declared."""
+    with pytest.raises(ParameterError, match="should be"):
+        AnatomyNaiveBayes(**setting)
 
 
 def test_a_seed_repeats_the_attack(release):

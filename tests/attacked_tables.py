@@ -1,0 +1,83 @@
+"""Three tables to hold an attacker's probabilities against: no association, strong ones, a very long tail."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.chance.partition import partition_rows
+from sfumato.chance.randomness import NoiseSource
+from sfumato.methods.anatomy.law.composition import BucketComposition
+
+Kind = Literal["no association", "strong associations", "long tail"]
+KINDS: tuple[Kind, ...] = ("no association", "strong associations", "long tail")
+
+PUBLIC_SIZES = (60, 20, 6, 2)
+"""Categories of the public attributes: with many, a model finds patterns in noise."""
+
+NUMBER_OF_VALUES = {"no association": 12, "strong associations": 12, "long tail": 150}
+
+FEWEST_GUESSES = 200
+"""Guesses that a bin needs to be judged."""
+
+
+def attacked_table(
+    kind: Kind, rows: int, generator: np.random.Generator
+) -> tuple[npt.NDArray[Any], list[npt.NDArray[Any]]]:
+    """Sensitive codes and public columns.
+
+    Strong associations go through a hidden trait, so that public attributes repeat each other: evidence that a
+    naive model counts more than once. In the long tail most values are held by a few rows in a thousand.
+    """
+    size = NUMBER_OF_VALUES[kind]
+    if kind == "strong associations":
+        values = generator.integers(0, size, rows)
+        trait = np.where(generator.random(rows) < 0.75, values, generator.integers(0, size, rows))
+        return values, [
+            np.where(
+                generator.random(rows) < 0.8,
+                (generator.permutation(size) % each)[trait],
+                generator.integers(0, each, rows),
+            )
+            for each in PUBLIC_SIZES
+        ]
+    shares = np.linspace(2, 0.5, size) if kind == "no association" else np.arange(1, size + 1) ** -1.1
+    shares = np.minimum(shares / shares.sum(), 0.09)
+    values = generator.choice(size, rows, p=shares / shares.sum())
+    columns = []
+    for each in PUBLIC_SIZES:
+        by_value = generator.dirichlet(np.full(each, 1.5), 1 if kind == "no association" else size)
+        ends = by_value.cumsum(axis=1)[np.zeros(rows, int) if kind == "no association" else values]
+        columns.append((generator.random((rows, 1)) > ends[:, :-1]).sum(axis=1))
+    return values, columns
+
+
+def attacked_buckets(
+    kind: Kind, rows: int, bucket_size: int, seed: int
+) -> tuple[npt.NDArray[Any], BucketedPeople]:
+    """Everybody's true value, and what Anatomy would publish."""
+    values, columns = attacked_table(kind, rows, np.random.default_rng(seed))
+    number = NUMBER_OF_VALUES[kind]
+    stream = NoiseSource.seeded(seed).stream(0)
+    buckets = partition_rows(values, number, bucket_size, stream).astype(np.int64) + 1
+    places = BucketComposition.from_pairs(buckets, values, number).places
+    return values, BucketedPeople.arrange(columns, PUBLIC_SIZES, buckets, places, number, seed=seed)
+
+
+def bins_beyond(
+    stated: npt.NDArray[Any], is_right: npt.NDArray[Any], *, allowance: float = 0.05
+) -> list[tuple[float, int, int, float]]:
+    """For each of ten bins with enough guesses: nearest allowed probability, right ones, number, mean stated."""
+    found = []
+    places = np.minimum((stated * 10).astype(int), 9)
+    for place in range(10):
+        inside = places == place
+        number, right = int(inside.sum()), int(is_right[inside].sum())
+        if number >= FEWEST_GUESSES:
+            mean = float(stated[inside].mean())
+            nearest = float(np.clip(right / number, max(mean - allowance, 0), min(mean + allowance, 1)))
+            found.append((nearest, right, number, mean))
+    return found

@@ -1,0 +1,52 @@
+"""Attack probabilities are what they say, on tables without signal, with a strong one, and with a long tail.
+
+What is required, whatever comes out: in every bin of ten with at least 200 guesses the share that is right lies
+within 5 points of the mean stated probability, as far as chance allows. Expected beforehand: without association
+everybody is given 1/l; beliefs from the model's own buckets fail there and in the long tail.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.attacked_tables import attacked_buckets, bins_beyond
+
+from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
+
+pytestmark = pytest.mark.statistical
+
+
+def calibration_p_value(alarm_budget, stated, is_right):
+    """Of the worst bin: exact binomial at the nearest probability within 5 points, times the number of bins."""
+    bins = bins_beyond(stated, is_right)
+    return min(
+        1.0,
+        len(bins)
+        * min(alarm_budget.binomial_p_value(right, number, nearest) for nearest, right, number, _ in bins),
+    )
+
+
+def one_of_each_bucket(inference, truth):
+    """Stated probability and success of one guess from each bucket: those of one bucket hang together."""
+    rows = np.concatenate([block.rows[0] for block in inference.guesses.people.blocks])
+    return inference.guesses.probabilities[rows], (inference.guesses.values == truth)[rows]
+
+
+@pytest.mark.parametrize("bucket_size", [2, 3])
+@pytest.mark.parametrize("kind", ["no association", "strong associations", "long tail"])
+def test_beliefs_about_buckets_are_calibrated(alarm_budget, kind, bucket_size):
+    """Null: in every bin guesses are right within 5 points of what is stated. n = 4,000 buckets, a guess of each.
+
+    Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twin: beliefs from a model of the same buckets, on the table without association.
+    """
+    check = alarm_budget.draw("beliefs about buckets are calibrated", pieces=6)
+    truth, people = attacked_buckets(kind, 4_000 * bucket_size, bucket_size, check.seed % 2**32)
+    attack = AnatomyNaiveBayes(starts=1)
+    stated, is_right = one_of_each_bucket(attack.infer(people), truth)
+    alarm_budget.assert_passes(calibration_p_value(alarm_budget, stated, is_right), check)
+    if kind == "no association":
+        assert np.allclose(stated, 1 / bucket_size, atol=0.05)
+        twin = AnatomyNaiveBayes(starts=1, beliefs="in-sample", tolerance=1e-8).infer(people)
+        alarm_budget.assert_rejects(
+            calibration_p_value(alarm_budget, *one_of_each_bucket(twin, truth)), check
+        )
