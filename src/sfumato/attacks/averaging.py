@@ -52,7 +52,7 @@ class Averaging(Attack):
 
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Average over the release and the others; with no other it says what a second would give."""
-        del knowledge
+        told = () if knowledge is None else knowledge.sentences(())
         releases = [release, *(load_release(folder) for folder in self.other_releases)]
         law = release.law
         if not isinstance(law, DecoyRows) or any(each.law != law for each in releases):
@@ -81,6 +81,7 @@ class Averaging(Attack):
             tuple(tables),
             (
                 "The probabilities are exact for releases with fresh draws, whether or not the groups were the same.",
+                *told,
             ),
         )
 

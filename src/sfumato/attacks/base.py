@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import os
 from abc import abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from sfumato.data.knowledge import Knowledge
@@ -11,6 +15,32 @@ from sfumato.frozen import Frozen
 from sfumato.release import Release
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
+from sfumato.writing import write_whole
+
+OWNER_ONLY = 0o600
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleGuesses:
+    """What an attacker would say of single people: one line for each person, or for each set of people alike.
+
+    Parameters
+    ----------
+    columns
+        Name to the entries of that column, all of one length.
+    """
+
+    columns: Mapping[str, Sequence[Cell]] = field(repr=False)
+
+    def write(self, path: Path) -> None:
+        """Write a CSV file that its owner alone can read."""
+        with write_whole(path, parameter="people") as (temporary,):
+            # Made with its mode: others could read it for a moment otherwise.
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                lines = csv.writer(file)
+                lines.writerow(self.columns)
+                lines.writerows(zip(*self.columns.values(), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +57,16 @@ class AttackResult:
         The detail.
     caveats
         Sentences a reader must know.
+    people
+        Guesses about single people, where the attack makes them. Private: they are no part of summary, plain data
+        or report, and only go to a file that the caller names.
     """
 
     attack: str
     findings: dict[str, Cell]
     tables: tuple[ResultTable, ...] = ()
     caveats: tuple[str, ...] = ()
+    people: PeopleGuesses | None = None
 
     def __repr__(self) -> str:
         return f"AttackResult({self.attack}: {', '.join(f'{k} {v}' for k, v in list(self.findings.items())[:3])})"

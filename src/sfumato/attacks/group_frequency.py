@@ -38,11 +38,11 @@ class GroupFrequency(Attack):
     """
 
     attack: Literal["group-frequency"] = "group-frequency"
-    relative_error: Annotated[float, Field(gt=0)] | None = Field(
+    relative_error: Annotated[float, Field(gt=0, le=1e6)] | None = Field(
         default=None,
         description="error to stay within; that of the release's promise when not given, else 0.3",
     )
-    shown: Annotated[int, Field(ge=1)] = Field(default=10, description="largest groups to show")
+    shown: Annotated[int, Field(ge=1, le=100_000)] = Field(default=10, description="largest groups to show")
 
     title: ClassVar[str] = "reconstruction of personal groups"
     summary: ClassVar[str] = (
@@ -61,7 +61,7 @@ class GroupFrequency(Attack):
 
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Attack every group of a release."""
-        del knowledge
+        told = () if knowledge is None else knowledge.sentences(())
         groups, sensitive, distortion = attacked_attributes(release)
         error = self.relative_error if self.relative_error is not None else _promised_error(release)
         blocks = blocks_of_groups(release, groups, sensitive, distortion)
@@ -101,7 +101,7 @@ class GroupFrequency(Attack):
                     rows,
                 ),
             ),
-            caveats=_caveats(release),
+            caveats=(*_caveats(release), *told),
         )
 
 

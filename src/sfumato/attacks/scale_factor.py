@@ -33,10 +33,10 @@ class ScaleFactor(Attack):
     """
 
     attack: Literal["scale-factor"] = "scale-factor"
-    smallest_factor: Annotated[float, Field(gt=1)] = Field(
+    smallest_factor: Annotated[float, Field(gt=1, le=1e9)] = Field(
         default=100.0, description="groups are attacked whose rows may stand for at least this many rows"
     )
-    shown: Annotated[int, Field(ge=1)] = Field(default=10, description="largest groups to show")
+    shown: Annotated[int, Field(ge=1, le=100_000)] = Field(default=10, description="largest groups to show")
 
     title: ClassVar[str] = "leak of the scale factor"
     summary: ClassVar[str] = (
@@ -54,7 +54,7 @@ class ScaleFactor(Attack):
 
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Attack the large groups of a release."""
-        del knowledge
+        told = () if knowledge is None else knowledge.sentences(())
         law = release.law
         promises = [each for each in release.guarantees if isinstance(each, ReconstructionPrivacy)]
         if not isinstance(law, SampledRows) or not promises:
@@ -110,6 +110,7 @@ class ScaleFactor(Attack):
                     "Where every group was cut to the same public size, the frequency that follows is the same for all "
                     "groups and says nothing about any of them."
                 ),
+                *told,
             ),
         )
 

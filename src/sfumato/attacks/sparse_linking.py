@@ -139,11 +139,11 @@ class SparseLinking(Attack):
     target: str = Field(
         default="target", description="column of the outside records that says whose item and value it is"
     )
-    lead: Annotated[float, Field(gt=0)] = Field(
+    lead: Annotated[float, Field(gt=0, le=1e6)] = Field(
         default=1.5,
         description="standard deviations by which the best record must lead the second to be claimed",
     )
-    value_tolerance: Annotated[int, Field(ge=0)] = Field(
+    value_tolerance: Annotated[int, Field(ge=0, le=1_000_000)] = Field(
         default=0, description="steps by which a known value may be off and still count as a match"
     )
 

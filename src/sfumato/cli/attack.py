@@ -28,6 +28,14 @@ def attack(
             help="What the attacker knows: records with some of the attributes.",
         ),
     ] = None,
+    people: Annotated[
+        Path | None,
+        typer.Option(
+            "--people",
+            metavar="FILE",
+            help="Write the guesses about single people to a private file; they are never shown.",
+        ),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,9 +43,22 @@ def attack(
     from sfumato.attacks import ATTACKS
     from sfumato.cli.parameters import member_from
     from sfumato.data.knowledge import read_knowledge
+    from sfumato.errors import ParameterError
     from sfumato.release import load_release
+    from sfumato.writing import refuse_existing
 
     chosen = member_from(ATTACKS, attack, settings)
     target = load_release(release)
     known = None if knowledge is None else read_knowledge(knowledge, target.schema)
-    show(chosen.run(target, known), as_json=as_json)
+    if people is not None:
+        refuse_existing(people, parameter="people")
+    result = chosen.run(target, known)
+    if people is not None:
+        if result.people is None:
+            raise ParameterError(
+                f"people: the attack {attack} makes no guesses about single people. Leave --people out, or choose "
+                "anatomy-naive-bayes, or linking with --knowledge.",
+                parameter="people",
+            )
+        result.people.write(people)
+    show(result, as_json=as_json)

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.data.coding import category_code, cell_text, has_code, is_missing
 from sfumato.data.connection import KeptConnection
-from sfumato.data.engine import Condition
+from sfumato.data.engine import Condition, Unfit
 from sfumato.data.fitting import (
     Misfit,
     complaints,
@@ -137,14 +137,21 @@ class DuckDBEngine:
         return CountTable(tuple(attributes), counts)
 
     def count_occupied(
-        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        weight: str | None = None,
+        unfit: Unfit = "refuse",
     ) -> OccupiedCounts:
         """Counts of the combinations that occur; with a weight, sums of that integer column."""
         _require_columns(source, attributes)
         keys = ", ".join(category_code(each) for each in attributes)
+        codes_present = " and ".join(f"{category_code(each)} is not null" for each in attributes)
+        fitting = f"where {codes_present}" if unfit == "skip" else ""
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
         with self.open(source) as (cursor, relation):
-            selected = f"select {keys}, {measure} from {relation} group by all"
+            selected = f"select {keys}, {measure} from {relation} {fitting} group by all"
             result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
         return self._occupied(source, attributes, result.columns)
 

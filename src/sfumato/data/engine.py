@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Literal, Protocol
 
 from sfumato.data.fitting import Misfit
 from sfumato.data.portions import PortionCounts
@@ -14,6 +14,10 @@ from sfumato.values.schema import Attribute
 
 Condition = tuple[Attribute, tuple[int, ...]]
 """An attribute and the codes a row may have in it."""
+
+
+Unfit = Literal["refuse", "skip"]
+"""What becomes of rows with a value outside the schema."""
 
 
 class Engine(Protocol):
@@ -36,11 +40,17 @@ class Engine(Protocol):
         """Counts over the product of the attributes, among rows with the given codes."""
 
     def count_occupied(
-        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        weight: str | None = None,
+        unfit: Unfit = "refuse",
     ) -> OccupiedCounts:
         """Counts of the combinations that occur, or sums of an integer column over each.
 
-        For attributes whose full product is too large for a :class:`~sfumato.values.counts.CountTable`.
+        For attributes whose full product is too large for a :class:`~sfumato.values.counts.CountTable`. Rows with a
+        value outside the schema are refused all together, or skipped.
         """
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:

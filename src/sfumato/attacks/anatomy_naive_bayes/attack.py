@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from sfumato.attacks.anatomy_naive_bayes.held_out import PARTS, HeldOut, Trust, 
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Expectation, Fit, NaiveBayes, fit
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import LARGEST_EXACT
-from sfumato.attacks.base import Attack, AttackResult
+from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
@@ -166,7 +166,10 @@ class AnatomyNaiveBayes(Attack):
         sensitive = release.schema[law.sensitive]
         allowed = None if knowledge is None else allowed_pairs(people, public, sensitive, knowledge)
         inference = self.infer(people, allowed=allowed)
-        return self._result(inference, law, has_knowledge=knowledge is not None)
+        result = self._result(inference, law, has_knowledge=knowledge is not None)
+        told = () if knowledge is None else knowledge.sentences(knowledge.schema.names)
+        guesses = guesses_of_people(inference.guesses, public, sensitive)
+        return replace(result, caveats=(*result.caveats, *told), people=guesses)
 
     def infer(self, people: BucketedPeople, *, allowed: Booleans | None = None) -> Inference:
         """Beliefs about everybody, from arranged arrays; what audits call as well.
@@ -301,6 +304,17 @@ def read_people(
         seed=seed,
     )
     return people, public
+
+
+def guesses_of_people(guesses: Guesses, public: tuple[Attribute, ...], sensitive: Attribute) -> PeopleGuesses:
+    """Everybody's public values, the value guessed and how probable it is, in the order of the release's rows."""
+    combinations = guesses.people.combinations[guesses.people.combination_of_row]
+    columns: dict[str, list[Cell]] = {
+        each.name: [each.labels[code] for code in combinations[:, place]] for place, each in enumerate(public)
+    }
+    columns[f"guessed {sensitive.name}"] = [sensitive.labels[code] for code in guesses.values]
+    columns["probability"] = guesses.probabilities.tolist()
+    return PeopleGuesses(columns)
 
 
 def allowed_pairs(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.attacks.base import Attack, AttackResult
+from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses
 from sfumato.attacks.linking.group_pooling import (
     choose_overall_rows,
     linked_counts,
@@ -22,20 +23,31 @@ from sfumato.attacks.linking.group_pooling import (
 from sfumato.chance.distortion import AxisMatrix
 from sfumato.chance.randomness import CategorySampler, NoiseSource
 from sfumato.data.knowledge import Knowledge
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError, TooLargeError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
-from sfumato.values.arrays import Floats, Integers
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.counts import OccupiedCounts
 from sfumato.values.estimates import Feasibility
+from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.values.selection import Tabulation
 
 EXPECTATIONS = (
     "These are the attacker's own expectations; an audit against the private rows says how often the guesses "
     "were right."
 )
+
+LARGEST_READ = 2_000_000
+"""Cells up to which the law itself reconstructs the joint distribution; beyond, the most likely one is fitted here."""
+
+LARGEST_LINKED = 50_000_000
+"""Cells that fit into memory, several times over."""
+
+CELLS_OF_A_CHOICE = 1_000_000
+"""Cells of the groups by which the leaning of all groups is chosen."""
 
 NOBODY = 1e-9
 """Overall rows that say what to believe of a group without any row, and nothing elsewhere."""
@@ -77,7 +89,7 @@ class Linking(Attack):
     threshold: Annotated[float, Field(gt=0, lt=1)] = Field(
         default=0.5, description="belief from which a target counts as exposed"
     )
-    smoothing: Annotated[float, Field(gt=0)] | None = Field(
+    smoothing: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
         default=None,
         description="overall rows that each group leans on; chosen by published rows held out when not given",
     )
@@ -124,11 +136,22 @@ class Linking(Attack):
             ),
             "expected right, picks the target's own row": mean(posterior.link_probabilities),
         }
+        told: tuple[str, ...] = ()
+        if knowledge is not None:
+            names = [each.name for each in posterior.attributes[:-1]]
+            told = knowledge.sentences(names)
+            elsewhere = int(knowledge.occupied(names).counts.sum()) - round(number)
+            if elsewhere:
+                told = (
+                    *told,
+                    f"{elsewhere:,} people have values that no published row has, and were left out.",
+                )
         return AttackResult(
             self.attack,
             dict(findings),
             (_exposed_table(posterior, weights, likeliest),),
-            (EXPECTATIONS,),
+            (EXPECTATIONS, *told),
+            None if knowledge is None else posterior.guesses(knowledge),
         )
 
     def posterior(self, release: Release, knowledge: Knowledge | None = None) -> LinkingPosterior:
@@ -144,17 +167,27 @@ class Linking(Attack):
             self.sensitive, parameter="sensitive", advice="Name the one to infer in sensitive."
         ).name
         names = self._known(release, knowledge, sensitive)
+        # Quasi-identifiers that are published as they are come first: of these only what occurs is kept.
+        names = tuple(sorted(names, key=lambda name: name in law.distortions))
+        number_of_exact = sum(name not in law.distortions for name in names)
         joint = (*names, sensitive)
         attributes = release.schema.select(joint)
         matrices = [law.distortions[name].on_axis if name in law.distortions else None for name in joint]
-        published = np.asarray(release.count_by(joint, Selection()).counts, dtype=np.float64)
-        reconstructed = law.consistent(release, Tabulation(by=joint), feasibility=self.feasibility)
+        exact, published = occupied_groups(release.count_occupied(joint), number_of_exact)
+        axes = [None, *matrices[number_of_exact:]] if number_of_exact else matrices
         # Which published rows are held out must not change from run to run; it protects nobody.
-        smoothing = self.smoothing or choose_overall_rows(published, matrices, np.random.default_rng(0))
-        prior = pooled_counts(published, matrices, smoothing)
-        return LinkingPosterior(
-            attributes, matrices, published, prior, reconstructed.reshape(published.shape)
+        generator = np.random.default_rng(0)
+        smoothing = self.smoothing or choose_overall_rows(
+            some_groups(published, generator) if number_of_exact else published, axes, generator
         )
+        prior = pooled_counts(published, axes, smoothing)
+        if math.prod(each.size for each in attributes) <= LARGEST_READ:
+            whole = law.consistent(release, Tabulation(by=joint), feasibility=self.feasibility)
+            whole = whole.reshape([each.size for each in attributes])
+            read = whole if exact is None else whole[tuple(exact.T)]
+        else:
+            read = pooled_counts(published, axes, NOBODY)
+        return LinkingPosterior(attributes, axes, published, prior, read, exact)
 
     def _known(self, release: Release, knowledge: Knowledge | None, sensitive: str) -> tuple[str, ...]:
         if self.quasi_identifiers is not None:
@@ -189,6 +222,9 @@ class LinkingPosterior:
         Counts in proportion to which rows are believed to have been drawn.
     reconstructed
         Feasible estimates of the true counts.
+    exact
+        ``(groups, attributes)``: codes of the combinations of the first attributes that occur, which were not
+        perturbed and share the first axis; None where every attribute has an axis of its own.
     """
 
     attributes: tuple[Attribute, ...]
@@ -196,6 +232,7 @@ class LinkingPosterior:
     published: Floats
     prior: Floats
     reconstructed: Floats
+    exact: Integers | None = None
 
     @property
     def sensitive(self) -> Attribute:
@@ -245,11 +282,36 @@ class LinkingPosterior:
                 "Leave it out of quasi_identifiers.",
                 parameter="quasi_identifiers",
             )
-        return np.asarray(knowledge.counts().project(names).counts, dtype=np.float64)
+        occupied = knowledge.occupied(names)
+        groups, is_published = self._places(occupied.codes)
+        weights = np.zeros(self.prior.shape[:-1])
+        np.add.at(weights, tuple(each[is_published] for each in groups), occupied.counts[is_published])
+        return weights
+
+    def guesses(self, knowledge: Knowledge) -> PeopleGuesses:
+        """For the people of each combination in the outside records the likeliest value, and the belief in it."""
+        occupied = knowledge.occupied([each.name for each in self.attributes[:-1]])
+        groups, is_published = self._places(occupied.codes)
+        beliefs = self.beliefs[groups]
+        columns: dict[str, Sequence[Cell]] = {
+            each.name: [each.labels[code] for code in codes]
+            for each, codes in zip(occupied.attributes, occupied.codes, strict=True)
+        }
+        labels = self.sensitive.labels
+        columns["records"] = occupied.counts.tolist()
+        columns[f"guessed {self.sensitive.name}"] = [
+            labels[code] if found else ""
+            for code, found in zip(beliefs.argmax(axis=-1), is_published, strict=True)
+        ]
+        columns["probability"] = [
+            float(belief) if found else ""
+            for belief, found in zip(beliefs.max(axis=-1), is_published, strict=True)
+        ]
+        return PeopleGuesses(columns)
 
     def likeliest(self, codes: Mapping[str, npt.NDArray[Any]]) -> Integers:
         """For each target the likeliest sensitive code; ``codes`` holds its quasi-identifiers."""
-        return np.asarray(self.beliefs.argmax(axis=-1)[self._groups(codes)])
+        return np.asarray(self.beliefs[self._groups(codes)].argmax(axis=-1))
 
     def drawn(self, codes: Mapping[str, npt.NDArray[Any]], noise: NoiseSource) -> npt.NDArray[Any]:
         """For each target a sensitive code drawn from the beliefs."""
@@ -260,7 +322,60 @@ class LinkingPosterior:
         return noise.named("draw from beliefs").stream(0).categories(sampler, given)
 
     def _groups(self, codes: Mapping[str, npt.NDArray[Any]]) -> tuple[npt.NDArray[Any], ...]:
-        return tuple(np.asarray(codes[each.name]) for each in self.attributes[:-1])
+        groups, is_published = self._places([np.asarray(codes[each.name]) for each in self.attributes[:-1]])
+        if not is_published.all():
+            raise DataError(
+                f"{np.count_nonzero(~is_published):,} targets have quasi-identifiers that no published row has, so they "
+                "are not in this table. Leave them out."
+            )
+        return groups
+
+    def _places(self, codes: Sequence[npt.NDArray[Any]]) -> tuple[tuple[Integers, ...], Booleans]:
+        """Place of each combination of quasi-identifiers on the axes, and whether it can be in the table."""
+        every = [np.asarray(each, dtype=np.int64) for each in codes]
+        if self.exact is None:
+            return tuple(every), np.ones(every[0].shape, dtype=bool)
+        number = self.exact.shape[1]
+        both = np.concatenate((self.exact, np.stack(every[:number], axis=1)))
+        _, numbered = np.unique(both, axis=0, return_inverse=True)
+        own, theirs = numbered.ravel()[: len(self.exact)], numbered.ravel()[len(self.exact) :]
+        lookup = np.full(int(numbered.max(initial=0)) + 1, -1)
+        lookup[own] = np.arange(len(own))
+        places = lookup[theirs]
+        return (np.maximum(places, 0), *every[number:]), np.asarray(places >= 0)
+
+
+def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Integers | None, Floats]:
+    """Published counts with the occupied combinations of the first attributes on one axis, and these combinations.
+
+    Raises
+    ------
+    TooLargeError
+        When the attributes that were perturbed, any of whose combinations may be a target's, have too many.
+    """
+    rest = [each.size for each in occupied.attributes[number_of_exact:]]
+    codes = [each.astype(np.int64) for each in occupied.codes]
+    exact = None
+    if number_of_exact:
+        exact, place = np.unique(np.stack(codes[:number_of_exact], axis=1), axis=0, return_inverse=True)
+        codes, rest = [place.ravel(), *codes[number_of_exact:]], [len(exact), *rest]
+    if math.prod(rest) > LARGEST_LINKED:
+        names = ", ".join(each.name for each in occupied.attributes[number_of_exact:-1])
+        raise TooLargeError(
+            f"linking would weigh {math.prod(rest):,} cells, and at most {LARGEST_LINKED:,} fit. "
+            f"Leave some of the perturbed attributes ({names or 'none'}) out of quasi_identifiers, or some others."
+        )
+    counts = np.zeros(rest)
+    counts[tuple(codes)] = occupied.counts
+    return exact, counts
+
+
+def some_groups(published: Floats, generator: np.random.Generator) -> Floats:
+    """A random part of the groups on the first axis, where all together have more cells than trials can afford."""
+    most = max(1, CELLS_OF_A_CHOICE * len(published) // published.size)
+    if most >= len(published):
+        return published
+    return np.asarray(published[generator.choice(len(published), most, replace=False)])
 
 
 def _exposed_table(posterior: LinkingPosterior, weights: Floats, likeliest: Floats) -> ResultTable:

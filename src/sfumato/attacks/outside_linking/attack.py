@@ -109,18 +109,26 @@ class OutsideLinking(Attack):
         elif knowledge is not None:
             outside = outside_records(classes, knowledge)
             fitted = outside > 0
-            if fitted.any():
-                sizes, people = classes.sizes[fitted], outside[fitted]
+            sizes, people = classes.sizes[fitted], outside[fitted]
+            is_partial = bool((outside < classes.sizes).any())
+            if is_partial and fitted.any():
+                # Of the smaller side everybody has a partner on the larger, each of which is as likely.
+                listed = np.minimum(sizes, people) / np.maximum(sizes, people)
+                findings["listed people that fit a class"] = int(people.sum())
+                findings["a listed person: chance that a row is theirs"] = float(listed.sum() / people.sum())
+            elif fitted.any():
                 findings |= self._told("journalist", journalist_risk(sizes, people, self.threshold))
                 findings["marketer: success rate"] = marketer_risk(sizes, people)
             findings["share of rows that fit no outside record"] = float(
                 classes.sizes[~fitted].sum() / classes.sizes.sum()
             )
-            if (outside < classes.sizes).any():
+            if is_partial:
                 caveats.append(
-                    "Some classes have more rows than outside records that fit: the records do not hold everybody, "
-                    "so the journalist and marketer figures are overstated."
+                    "Some classes have more rows than outside records that fit: the records do not hold everybody. "
+                    "Journalist and marketer figures are about complete lists, so there are none; the chance stated is "
+                    "that of the people listed, as far as these are in the table."
                 )
+            caveats += knowledge.sentences([name for name in classes.names if name in knowledge.schema])
         findings |= self._read_off(classes)
         return AttackResult(self.attack, findings, (_sizes_table(classes.sizes),), tuple(caveats))
 
@@ -242,7 +250,7 @@ def outside_records(classes: PublishedClasses, knowledge: Knowledge) -> Integers
     """How many outside records fit each class, ``(classes,)``."""
     shared = [place for place, name in enumerate(classes.names) if name in knowledge.schema]
     attributes = knowledge.schema.select(classes.names[place] for place in shared)
-    people = knowledge.engine.count_occupied(knowledge.source, attributes)
+    people = knowledge.occupied([each.name for each in attributes])
     tables = [_below(classes, place) for place in shared]
     if len(shared) == len(classes.names) and all((table.sum(axis=0) == 1).all() for table in tables):
         return _joined(

@@ -63,7 +63,7 @@ class RatioAttack(Attack):
         default=SMALLEST_CLOSENESS,
         description="probability of being that close from which on a value is disclosed (K_CP)",
     )
-    smallest_jump: Annotated[float, Field(ge=1)] = Field(
+    smallest_jump: Annotated[float, Field(ge=1, le=1e9)] = Field(
         default=SMALLEST_JUMP,
         description="share in the group over share overall from which on it is disclosed (K_J)",
     )
@@ -87,7 +87,7 @@ class RatioAttack(Attack):
 
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Scan every published table that holds the sensitive attribute."""
-        del knowledge
+        told = () if knowledge is None else knowledge.sentences(())
         law = release.law
         if not isinstance(law, NoisyCounts):
             raise NotIdentifiableError(
@@ -123,6 +123,7 @@ class RatioAttack(Attack):
                     "can be among the disclosed, and the other way round."
                 ),
                 "The noisy share has neither mean nor variance; closeness is a probability.",
+                *told,
                 (
                     "Where a group is not published by itself, it is a sum of cells, and closeness is computed as if the "
                     "noise were normal: with Laplace noise the attacker comes close more often than stated."
