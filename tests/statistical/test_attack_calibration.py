@@ -12,6 +12,7 @@ import pytest
 from tests.attacked_tables import attacked_buckets, bins_beyond
 
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
+from sfumato.attacks.scale_factor import likeliest_sample_size
 
 pytestmark = pytest.mark.statistical
 
@@ -50,3 +51,33 @@ def test_beliefs_about_buckets_are_calibrated(alarm_budget, kind, bucket_size):
         alarm_budget.assert_rejects(
             calibration_p_value(alarm_budget, *one_of_each_bucket(twin, truth)), check
         )
+
+
+def cut_group(generator):
+    """Rows of a sample between 40 and 400, and the counts of ten values after scaling it to 1,000 to 20,000 rows."""
+    size = int(generator.integers(40, 401))
+    total = int(np.exp(generator.uniform(np.log(1_000), np.log(20_000))))
+    frequency = generator.uniform(0.25, 0.9)
+    shares = np.array([frequency, *generator.dirichlet(np.full(9, 5.0)) * (1 - frequency)])
+    rows = generator.multinomial(size, 0.5 * shares + 0.05)
+    # Every row is repeated floor(N / n) times, and a random part of them once more.
+    copies = rows * (total // size) + generator.multivariate_hypergeometric(rows, total % size)
+    return size, copies.astype(float)
+
+
+def test_sample_sizes_are_as_probable_as_stated(alarm_budget):
+    """Null: in every bin sizes are right within 5 points of what is stated. n = 2,500 groups.
+
+    Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twin: the same sizes, each
+    taken as certain.
+    """
+    check = alarm_budget.draw("sample sizes are as probable as stated")
+    generator = np.random.default_rng(check.seed)
+    stated, is_right = np.empty(2_500), np.empty(2_500, bool)
+    for number in range(2_500):
+        size, counts = cut_group(generator)
+        found, stated[number] = likeliest_sample_size(counts, 40, 400)
+        is_right[number] = found == size
+    alarm_budget.assert_passes(calibration_p_value(alarm_budget, stated, is_right), check)
+    twin = calibration_p_value(alarm_budget, np.ones(2_500), is_right)
+    alarm_budget.assert_rejects(twin, check)

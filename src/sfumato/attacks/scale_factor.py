@@ -14,14 +14,17 @@ from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.release import Release
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.result_tables import ResultTable
 
-LARGEST_DEVIATION = 4.0
-"""Standard deviations of the copies' rounding that a count may lie off a multiple of the scale factor."""
+NEIGHBOURS = np.arange(-2, 3)
+"""Numbers of sampled rows that a count may stand for, beside the nearest one."""
 
-LARGEST_LATTICE_SHARE = 0.5
-"""Share of all counts that may fit by chance before a lattice says nothing."""
+ROUNDING_VARIANCE = 1e-3
+"""Keeps a count of equal copies, which has no variance at all, apart from a division by zero."""
+
+NUMBERS_AT_ONCE = 2**20
+"""Sizes times values that are weighed at a time."""
 
 
 class ScaleFactor(Attack):
@@ -29,12 +32,16 @@ class ScaleFactor(Attack):
 
     In a group that was cut to n of N rows every published count is a multiple of about N/n. Where the factor
     is large, the counts of the values give n away; where n depends on the group's largest frequency, so does
-    n give that frequency away, far more accurately than the perturbed values do.
+    n give that frequency away, far more accurately than the perturbed values do. Every size that the public
+    parameters allow is weighed, so the attack says how sure it is.
     """
 
     attack: Literal["scale-factor"] = "scale-factor"
     smallest_factor: Annotated[float, Field(gt=1, le=1e9)] = Field(
-        default=100.0, description="groups are attacked whose rows may stand for at least this many rows"
+        default=10.0, description="groups are attacked whose rows may stand for at least this many rows"
+    )
+    smallest_probability: Annotated[float, Field(gt=0, lt=1)] = Field(
+        default=0.9, description="probability from which a sample size counts as found"
     )
     shown: Annotated[int, Field(ge=1, le=100_000)] = Field(default=10, description="largest groups to show")
 
@@ -72,12 +79,15 @@ class ScaleFactor(Attack):
         sizes = blocks.rows.sum(axis=1)
         # The smallest sample is public, so the largest possible factor is; the true one may be smaller.
         places = np.flatnonzero(law.scale_factors(sizes) >= self.smallest_factor)
-        found = [(place, sample_size(blocks.rows[place], int(law.rows_per_group))) for place in places]
-        resolved = [(place, size) for place, size in found if size is not None]
+        smallest = int(law.rows_per_group)
+        # A group's largest frequency is at least that of equal shares, which is where the cap is largest.
+        largest = int(promises[0].caps_at(1 / promises[0].size)) if law.is_smallest else smallest
+        found = [(place, *likeliest_sample_size(blocks.rows[place], smallest, largest)) for place in places]
+        resolved = [(place, size, sure) for place, size, sure in found if sure >= self.smallest_probability]
         frequencies = frequency_of_sample_size(
-            np.array([size for _, size in resolved], dtype=float), promises[0]
+            np.array([size for _, size, _ in resolved], dtype=float), promises[0]
         )
-        different = len({size for _, size in resolved})
+        different = len({size for _, size, _ in resolved})
         order = sorted(range(len(resolved)), key=lambda each: -sizes[resolved[each][0]])[: self.shown]
         rows = tuple(
             (
@@ -86,6 +96,7 @@ class ScaleFactor(Attack):
                 ),
                 int(sizes[resolved[each][0]]),
                 resolved[each][1],
+                resolved[each][2],
                 float(sizes[resolved[each][0]] / resolved[each][1]),
                 float(frequencies[each]),
             )
@@ -95,13 +106,16 @@ class ScaleFactor(Attack):
             attack=self.attack,
             findings={
                 "groups attacked": len(found),
-                "groups whose sample size was found": len(resolved),
+                f"groups whose sample size was found, with probability {self.smallest_probability:.4g} or more": len(
+                    resolved
+                ),
+                "of these expected to be right": float(sum(sure for _, _, sure in resolved)),
                 "different sample sizes": different,
             },
             tables=(
                 ResultTable(
                     "Sample sizes found in the largest groups",
-                    ("group", "rows", "sampled rows", "scale factor", "largest frequency"),
+                    ("group", "rows", "sampled rows", "probability", "scale factor", "largest frequency"),
                     rows,
                 ),
             ),
@@ -115,39 +129,74 @@ class ScaleFactor(Attack):
         )
 
 
-def sample_size(counts: Floats, smallest: int) -> int | None:
-    """Rows that a group was cut to, from its published counts by value; None where nothing stands out.
-
-    Every value's count is a sum of k copies' numbers, each floor(w) or one more: about k w, with a deviation of
-    at most sqrt(k)/2. The smallest sample whose lattice all counts fit is taken: a lattice twice as fine fits
-    too, whatever the truth.
+def likeliest_sample_size(counts: Floats, smallest: int, largest: int) -> tuple[int, float]:
+    """The likeliest number of rows that a group was cut to, and its probability.
 
     Parameters
     ----------
     counts
         ``(m,)``, published rows by value, copies included.
-    smallest
-        Samples are at least this large.
+    smallest, largest
+        Sizes that the public parameters allow; beforehand all are equally likely.
 
     Examples
     --------
-    >>> sample_size(np.array([12_000.0, 9_000.0, 4_500.0]), 10)
+    >>> likeliest_sample_size(np.array([602.0, 1084.0, 361.0]), 2, 40)[0]
     17
     """
-    total = counts.sum()
-    occupied = counts[counts > 0]
-    for size in range(smallest, int(total // 2) + 1):
-        factor = total / size
-        rows = np.maximum(1.0, np.rint(occupied / factor))
-        off = np.abs(occupied - rows * factor)
-        # Copies are rounded by a variance of frac(w) (1 - frac(w)) each; half a row for the rounding of the sum.
-        fraction = factor % 1
-        allowed = LARGEST_DEVIATION * np.sqrt(rows * fraction * (1 - fraction)) + 0.5
-        if (2 * allowed > LARGEST_LATTICE_SHARE * factor).all():
-            return None
-        if (off <= allowed).all() and rows.sum() == size:
-            return size
-    return None
+    sizes = np.arange(smallest, max(min(largest, int(counts.sum())), smallest) + 1)
+    logarithms = _log_likelihoods(counts[counts > 0], sizes)
+    probabilities = np.exp(logarithms - logarithms.max())
+    place = int(probabilities.argmax())
+    return int(sizes[place]), float(probabilities[place] / probabilities.sum())
+
+
+def _log_likelihoods(counts: Floats, sizes: Integers) -> Floats:
+    """Log probability of a group's counts for each size of its sample, up to a constant."""
+    turn = max(1, NUMBERS_AT_ONCE // (len(counts) * len(NEIGHBOURS)))
+    parts = [_of_some(counts, sizes[start : start + turn]) for start in range(0, len(sizes), turn)]
+    return np.concatenate(parts)
+
+
+def _of_some(counts: Floats, sizes: Integers) -> Floats:
+    """The same for a few sizes.
+
+    Notes
+    -----
+    With w = N/n, the k sampled rows of a value have about k w copies, each row floor(w) or one more: normal with
+    variance k frac(w) (1 - frac(w)), given that all copies add up to N. The numbers k of the values add up to n, so
+    the probabilities of neighbouring k are multiplied out as polynomials, of which the term with the right sum is
+    taken. Beforehand k is spread evenly: a lattice point stands for the w counts around it, for all values but one.
+    """
+    from scipy.special import ndtr
+
+    factors = counts.sum() / sizes
+    fraction = factors % 1
+    spread = fraction * (1 - fraction)
+    lowest = np.rint(counts / factors[:, np.newaxis]).astype(np.int64) + NEIGHBOURS[0]
+    terms = np.zeros((len(sizes), (len(NEIGHBOURS) - 1) * len(counts) + 1))
+    terms[:, 0] = 1
+    result = (len(counts) - 1) * np.log(factors)
+    tiny = np.finfo(np.float64).tiny
+    for place, count in enumerate(counts):
+        product = np.zeros_like(terms)
+        for step in range(len(NEIGHBOURS)):
+            rows = lowest[:, place] + step
+            deviation = np.sqrt(np.maximum(rows, 0) * spread + ROUNDING_VARIANCE)
+            off = count - rows * factors
+            chance = np.where(rows >= 1, ndtr((off + 0.5) / deviation) - ndtr((off - 0.5) / deviation), 0)
+            product[:, step:] += terms[:, : terms.shape[1] - step] * chance[:, np.newaxis]
+        scale = np.maximum(product.max(axis=1), tiny)
+        terms = product / scale[:, np.newaxis]
+        result += np.log(scale)
+    missing = sizes - lowest.sum(axis=1)
+    is_within = (missing >= 0) & (missing < terms.shape[1])
+    right_sum = terms[np.arange(len(sizes)), np.clip(missing, 0, terms.shape[1] - 1)]
+    deviation = np.sqrt(sizes * spread + ROUNDING_VARIANCE)
+    of_the_total = ndtr(0.5 / deviation) - ndtr(-0.5 / deviation)
+    return np.asarray(
+        result + np.log(np.maximum(np.where(is_within, right_sum, 0), tiny)) - np.log(of_the_total)
+    )
 
 
 def frequency_of_sample_size(sizes: Floats, promise: ReconstructionPrivacy) -> Floats:

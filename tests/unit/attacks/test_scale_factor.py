@@ -8,7 +8,7 @@ import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
 from sfumato.attacks.group_frequency import GroupFrequency
-from sfumato.attacks.scale_factor import ScaleFactor, frequency_of_sample_size, sample_size
+from sfumato.attacks.scale_factor import ScaleFactor, frequency_of_sample_size, likeliest_sample_size
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
 from sfumato.values.schema import Attribute, Role, Schema
@@ -77,13 +77,19 @@ def test_the_uniform_cap_gives_nothing_away(table, tmp_path):
 
 def test_a_sample_size_is_found_from_a_lattice():
     """Multiples 5, 9 and 3 of 120.4, each a little off by rounding."""
-    assert sample_size(np.array([602.0, 1084.0, 361.0]), 2) == 17
+    size, probability = likeliest_sample_size(np.array([602.0, 1084.0, 361.0]), 10, 30)
+    assert size == 17
+    assert probability > 0.9
 
 
-def test_counts_on_no_lattice_give_no_sample_size():
+def test_counts_on_no_lattice_are_nothing_to_be_sure_of():
     """Where the factor is small, every count fits."""
-    assert sample_size(np.array([10.0, 11.0, 12.0, 13.0]), 20) is None
-    assert sample_size(np.array([3.0, 2.0]), 10) is None
+    assert likeliest_sample_size(np.array([10.0, 11.0, 12.0, 13.0]), 15, 40)[1] < 0.5
+
+
+def test_a_public_sample_size_is_certain():
+    """One size is possible."""
+    assert likeliest_sample_size(np.array([30.0, 20.0]), 10, 10) == (10, 1.0)
 
 
 def test_frequencies_follow_from_caps():

@@ -30,7 +30,7 @@ Ran = Literal["exact", "balanced", "restricted", "approximate", "gibbs", "random
 Variant = Literal["auto", "exact", "balanced", "restricted", "approximate", "gibbs", "random"]
 Beliefs = Literal["held-out", "in-sample"]
 
-SHORT_RUN = 15
+SHORT_RUN = 10
 """Cycles of every start of a held-out model; the best of them goes on until it settles."""
 
 TYPICAL_CYCLES = 20
@@ -110,7 +110,7 @@ class AnatomyNaiveBayes(Attack):
         default=3, description="models to start from: a uniform one and random ones"
     )
     cycles: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
-        default=500, description="steps of a start at most"
+        default=100, description="steps of a start at most"
     )
     tolerance: Annotated[float, Field(ge=0, le=1)] = Field(
         default=1e-5, description="relative change of the objective at which a start stops"
@@ -202,11 +202,14 @@ class AnatomyNaiveBayes(Attack):
         def best_of_short_runs(some: BucketedPeople) -> tuple[Fit, ...]:
             fits = fits_to(some, min(self.cycles, SHORT_RUN))
             best = max(range(len(fits)), key=lambda place: fits[place].objective)
-            going_on = self._fit(some, expectation, fits[best].model, self.cycles, allowed)
-            return (*fits[:best], going_on, *fits[best + 1 :])
+            rest = self._fit(some, expectation, fits[best].model, self.cycles, allowed)
+            whole = replace(rest, objectives=(*fits[best].objectives, *rest.objectives[1:]))
+            return (*fits[:best], whole, *fits[best + 1 :])
 
         if self.beliefs == "held-out":
-            found = learn_from_others(people, fits_to, generator, learn_from=self.learn_from, allowed=allowed)
+            found = learn_from_others(
+                people, best_of_short_runs, generator, learn_from=self.learn_from, allowed=allowed
+            )
             return Inference(variant, guess_in_buckets(people, found.likelihoods), found.fits, found)
         fits = fits_to(people)
         logs = max(fits, key=lambda each: each.objective).model.log_likelihoods(people)

@@ -143,7 +143,11 @@ class BucketedPeople:
         places = np.zeros(self.number_of_rows, np.int64)
         places[whole] = np.arange(len(whole))
         blocks = tuple(
-            Block(places[block.rows[:, each]], block.values[:, each], block.cells[:, :, each])
+            Block(
+                places[block.rows[:, each]],
+                np.ascontiguousarray(block.values[:, each]),
+                np.ascontiguousarray(block.cells[:, :, each]),
+            )
             for block, each in pairs
         )
         return replace(self, combination_of_row=self.combination_of_row[whole], blocks=blocks)

@@ -101,13 +101,20 @@ def balanced_marginals(
     >>> even[:, :, 0].round(6).tolist()[0]
     [0.333333, 0.333333, 0.333333]
     """
-    marginals = likelihoods / _positive(likelihoods.sum(axis=1, keepdims=True))
-    for _ in range(rounds):
-        columns = marginals.sum(axis=0, keepdims=True)
-        if np.abs(columns - 1).max() < imbalance:
-            break
-        marginals = marginals / _positive(columns)
-        marginals = marginals / _positive(marginals.sum(axis=1, keepdims=True))
+    size, _, number = likelihoods.shape
+    marginals = np.empty(likelihoods.shape)
+    width = max(NUMBERS_OF_A_CHUNK // size**2, 16)
+    for start in range(0, number, width):
+        part = slice(start, start + width)
+        scaled = np.ascontiguousarray(likelihoods[:, :, part])
+        scaled = scaled / _positive(scaled.sum(axis=1, keepdims=True))
+        for _ in range(rounds):
+            columns = scaled.sum(axis=0, keepdims=True)
+            if np.abs(columns - 1).max() < imbalance:
+                break
+            scaled /= _positive(columns)
+            scaled /= _positive(scaled.sum(axis=1, keepdims=True))
+        marginals[:, :, part] = scaled
     ratios = np.divide(likelihoods, marginals, out=np.ones_like(likelihoods), where=marginals > 0)
     weights = (marginals * np.log(ratios)).sum(axis=(0, 1))
     is_possible = (likelihoods.sum(axis=1) > 0).all(axis=0) & (likelihoods.sum(axis=0) > 0).all(axis=0)
