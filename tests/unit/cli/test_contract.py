@@ -150,7 +150,7 @@ def _fail(*_: object, **__: object) -> None:
 
 def test_a_refusal_of_the_system_is_a_refusal(run, monkeypatch):
     """A folder that may not be read is no fault of ours."""
-    monkeypatch.setattr("sfumato.release.release.read_manifest", _deny)
+    monkeypatch.setattr("sfumato.release.loading.read_manifest", _deny)
     outcome = run("query", "release", "sex = 'Female'")
     assert outcome.exit_code == 1
     assert "Permission denied" in outcome.stderr
