@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from counted import Counted
 from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
+from sfumato.analysis.independence import independence
 from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.regression import regress
@@ -207,3 +209,28 @@ def test_counts_are_not_cut_before_a_fit(alarm_budget):
             found.append(regress(KnownCounts(wide, values), "y ~ a")["a = '1'"].estimate)
     alarm_budget.assert_passes(mean_p_value(uncut, truth), check)
     alarm_budget.assert_rejects(mean_p_value(cut, truth), check)
+
+
+def test_corrected_test_of_independence_keeps_its_level(alarm_budget):
+    """Null: independent attributes are rejected at 5 % in 5 % of releases. Statistic: number, exact binomial. 1,000.
+
+    Twin: the plain statistic of the estimated counts, referred to chi-square, rejects nearly always.
+    """
+    check = alarm_budget.draw("level of the test of independence")
+    pair = (category_attribute("a", 3), category_attribute("y", 4))
+    law = PerturbedRows(
+        distortions={each.name: UniformDistortion(retention=0.5, size=each.size) for each in pair}
+    )
+    shares_of_cells = np.outer([0.5, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1]).ravel()
+    matrix = matrix_of(pair, law)
+    draw = np.random.default_rng(check.seed)
+    found = [
+        independence(
+            estimated(law, pair, publish(draw, draw.multinomial(4_000, shares_of_cells), matrix)), "a", "y"
+        )
+        for _ in range(REPLICATES)
+    ]
+    rejected = sum(each.p_value < 0.05 for each in found)
+    alarm_budget.assert_passes(alarm_budget.binomial_p_value(rejected, REPLICATES, 0.05), check)
+    plain = sum(each.pearson > chi2.isf(0.05, 6) for each in found)
+    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(plain, REPLICATES, 0.05), check)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sfumato.errors import QueryError, TooLargeError, nearest
+from sfumato.errors import NoSolutionError, QueryError, TooLargeError, nearest
 from sfumato.laws import Target
 from sfumato.values.answers import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
@@ -71,6 +71,10 @@ class Classification:
     def names(self) -> tuple[str, ...]:
         """The attributes it looks at."""
         return (self.text,) if self.selection is None else self.selection.names
+
+    def describe(self, place: int) -> str:
+        """One class in words."""
+        return self.labels[place] if self.selection is not None else f"{self.text} = {self.labels[place]!r}"
 
     def classes(self, codes: Mapping[str, Integers]) -> Integers:
         """Class of each of some cells, given their codes by attribute."""
@@ -141,6 +145,60 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
     codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
     return CellCounts(codes, estimates, table)
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWay:
+    """Estimated counts of two classifications crossed.
+
+    Parameters
+    ----------
+    sides
+        The classifications: rows, then columns.
+    counts
+        ``(rows * columns,)``, columns fastest, with the whole ``table`` covariance.
+    cells
+        What the release gave.
+    """
+
+    sides: tuple[Classification, Classification]
+    counts: Estimates
+    cells: CellCounts
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return len(self.sides[0].labels), len(self.sides[1].labels)
+
+    def refuse_empty_margins(self, what: str) -> None:
+        """Refuse what divides by margins when one is not estimated as positive.
+
+        Raises
+        ------
+        NoSolutionError
+            Naming the margin and its estimate.
+        """
+        places = np.indices(self.shape).reshape(2, -1)
+        for side, codes, number in zip(self.sides, places, self.shape, strict=True):
+            for place in range(number):
+                weights = (codes == place).astype(float)
+                if weights @ self.counts.values <= 0:
+                    raise NoSolutionError(
+                        f"{what}: rows with {side.describe(place)} are estimated as {show_count(self.counts, weights)}, "
+                        "and it divides by that margin. Ask about a condition that more rows satisfy, or merge categories.",
+                        reason="undefined",
+                    )
+
+
+def ask_two_way(release: Countable, first: str, second: str, *, where: str = "") -> TwoWay:
+    """Estimated counts of two attributes, or conditions, crossed."""
+    sides = Classification.parse(first, release.schema), Classification.parse(second, release.schema)
+    cells = ask_cells(
+        release, tuple(dict.fromkeys(name for each in sides for name in each.names)), where=where
+    )
+    columns = len(sides[1].labels)
+    classes = sides[0].classes(cells.codes) * columns + sides[1].classes(cells.codes)
+    return TwoWay(sides, cells.merge(classes, len(sides[0].labels) * columns), cells)
 
 
 def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:

@@ -15,6 +15,7 @@ from sfumato.cli import (
     counts,
     datasets,
     demo,
+    independence,
     inspect,
     ledger,
     mean,
@@ -128,6 +129,7 @@ _add(app, "query", query.query, query.EXAMPLES, panel=ANALYST)
 _add(app, "counts", counts.counts, counts.EXAMPLES, panel=ANALYST)
 _add(app, "mean", mean.mean, mean.EXAMPLES, panel=ANALYST)
 _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
+_add(app, "independence", independence.independence, independence.EXAMPLES, panel=ANALYST)
 _add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)

@@ -16,18 +16,21 @@ EXAMPLES = (
 )
 
 
+Of = Annotated[
+    list[str],
+    typer.Option(
+        "--of",
+        metavar="FIRST,SECOND",
+        help="Two attributes; or --of twice, each an attribute or a condition of the query language.",
+        show_default=False,
+    ),
+]
+
+
 def measures(
     release: ReleaseFolder,
     *,
-    of: Annotated[
-        list[str],
-        typer.Option(
-            "--of",
-            metavar="FIRST,SECOND",
-            help="Two attributes; or --of twice, each an attribute or a condition of the query language.",
-            show_default=False,
-        ),
-    ],
+    of: Of,
     where: Where = "",
     only: Annotated[
         list[str] | None,
@@ -44,11 +47,22 @@ def measures(
     """Measure how two attributes go together: odds ratio, phi, Cramér's V, lift, and more."""
     from sfumato.release import load_release
 
+    measured = load_release(release).measures(
+        *two_sides(of), where=where, only=only, interval=interval, confidence_level=confidence, target=target
+    )
+    show(measured, as_json=as_json)
+
+
+def two_sides(of: list[str]) -> tuple[str, str]:
+    """The two texts of ``--of``: one with a comma, or two.
+
+    Examples
+    --------
+    >>> two_sides(["sex,job"]), two_sides(["sex", "job IN ('a', 'b')"])
+    (('sex', 'job'), ('sex', "job IN ('a', 'b')"))
+    """
     # A condition may hold commas of its own, so only a single text is split.
     sides = of if len(of) > 1 else attribute_names(of)
     if len(sides) != 2:
-        raise typer.BadParameter(f"a measure is of two attributes or conditions, got {len(sides)}.")
-    measured = load_release(release).measures(
-        *sides, where=where, only=only, interval=interval, confidence_level=confidence, target=target
-    )
-    show(measured, as_json=as_json)
+        raise typer.BadParameter(f"--of names two attributes or conditions, got {len(sides)}.")
+    return sides[0], sides[1]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
+    from sfumato.analysis.independence import IndependenceTest
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
     from sfumato.analysis.numbers import NumberEstimate
@@ -47,6 +48,12 @@ class Analyses:
             confidence_level=confidence_level,
             target=target,
         )
+
+    def independence(self: Countable, first: str, second: str, *, where: str = "") -> IndependenceTest:
+        """Test whether two attributes are independent in the population: see :func:`sfumato.analysis.independence.independence`."""
+        from sfumato.analysis.independence import independence
+
+        return independence(self, first, second, where=where)
 
     def mean(
         self: Countable,

@@ -98,3 +98,11 @@ def test_regression_on_an_unknown_name_is_refused(run, release):
     outcome = run("regression", release, "job = 'Care' ~ sxe")
     assert outcome.exit_code == 1
     assert "at character 16 of the formula" in outcome.stderr
+
+
+def test_independence_prints_its_p_value(run, release):
+    """Job goes with sex in these rows; the same numbers as in Python."""
+    shown = json.loads(run("independence", release, "--of", "sex,job", "--json").stdout)
+    assert shown["p_value"] < 0.01
+    assert shown == load_release(release).independence("sex", "job").to_dict()
+    assert "Corrected chi-square" in run("independence", release, "--of", "sex,job").stdout

@@ -41,6 +41,7 @@ VERBS = [
     ("counts",),
     ("mean",),
     ("measures",),
+    ("independence",),
     ("regression",),
     ("report",),
     ("attacks",),

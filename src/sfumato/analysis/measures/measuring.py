@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification, Countable, as_columns, ask_cells, show_count
+from sfumato.analysis.asking import Countable, TwoWay, as_columns, ask_two_way, show_count
 from sfumato.analysis.differentiation import differentiate, noise_bias
 from sfumato.analysis.measures.declarations import MEASURES, Measure
 from sfumato.analysis.routine import carry, drawing
-from sfumato.errors import NoSolutionError, ParameterError, nearest
+from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
@@ -181,26 +181,19 @@ def measure(
         When a margin is estimated as not positive, so that no measure is defined.
     """
     _refuse_unknown(interval)
-    sides = tuple(Classification.parse(each, release.schema) for each in (first, second))
-    cells = ask_cells(
-        release, tuple(dict.fromkeys(name for each in sides for name in each.names)), where=where
-    )
-    shape = (len(sides[0].labels), len(sides[1].labels))
-    classes = sides[0].classes(cells.codes) * shape[1] + sides[1].classes(cells.codes)
-    counts = cells.merge(classes, shape[0] * shape[1])
-    _refuse_empty_margins(counts, sides, shape)
-    chosen = _chosen(only, shape)
+    table = ask_two_way(release, first, second, where=where)
+    table.refuse_empty_margins("no measure is defined")
     half_width = _half_width(interval, confidence_level)
-    values = tuple(_value(each, counts, shape, sides, half_width, target) for each in chosen)
+    values = tuple(_value(each, table, half_width, target) for each in _chosen(only, table.shape))
     return Measures(
-        (sides[0].text, sides[1].text),
+        (table.sides[0].text, table.sides[1].text),
         values,
         interval,
         confidence_level,
-        cells.source.method,
-        cells.source.law,
+        table.cells.source.method,
+        table.cells.source.law,
         target,
-        (*cells.notes, *_notes(values)),
+        (*table.cells.notes, *_notes(values)),
     )
 
 
@@ -218,21 +211,15 @@ def _chosen(only: Sequence[str] | None, shape: tuple[int, int]) -> list[Measure]
     return [each for name, each in fitting.items() if only is None or name in only]
 
 
-def _value(
-    declared: Measure,
-    counts: Estimates,
-    shape: tuple[int, int],
-    sides: tuple[Classification, ...],
-    half_width: float,
-    target: Target,
-) -> MeasuredValue:
-    missing = _missing(declared, counts, shape, sides)
+def _value(declared: Measure, table: TwoWay, half_width: float, target: Target) -> MeasuredValue:
+    counts = table.counts
+    missing = _missing(declared, table)
     if missing:
         return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing)
 
     def formula(numbers: Any) -> Any:
         rows = numbers.sum()
-        return declared.formula((numbers / rows).reshape(shape), rows)
+        return declared.formula((numbers / rows).reshape(table.shape), rows)
 
     raw = float(np.real(formula(counts.values + 0j)))
     carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
@@ -257,41 +244,20 @@ def _covariance(counts: Estimates, target: Target) -> Floats:
     return np.asarray(counts.covariance + drawing(np.eye(counts.values.size), counts.values))
 
 
-def _missing(
-    declared: Measure, counts: Estimates, shape: tuple[int, int], sides: tuple[Classification, ...]
-) -> str:
+def _missing(declared: Measure, table: TwoWay) -> str:
     """Which cell a measure needs that is not estimated as positive; empty where none is missing."""
-    needed = tuple(np.ndindex(*shape)) if declared.positive == "all" else declared.positive
+    counts, (_, columns) = table.counts, table.shape
+    needed = tuple(np.ndindex(*table.shape)) if declared.positive == "all" else declared.positive
     for row, column in needed:
-        place = row * shape[1] + column
+        place = row * columns + column
         value = counts.values[place]
         # A cell that is certainly empty adds nothing to sums of p log p; a ratio still divides by it.
         is_known_empty = value == 0 and counts.variances[place] == 0
         if value > 0 or (is_known_empty and declared.scale != "logarithm" and declared.positive == "all"):
             continue
-        cell = f"{_class_text(sides[0], row)} and {_class_text(sides[1], column)}"
+        cell = f"{table.sides[0].describe(row)} and {table.sides[1].describe(column)}"
         return f"rows with {cell} are estimated as {show_count(counts, np.eye(counts.values.size)[place])}"
     return ""
-
-
-def _class_text(side: Classification, place: int) -> str:
-    return side.labels[place] if side.selection is not None else f"{side.text} = {side.labels[place]!r}"
-
-
-def _refuse_empty_margins(
-    counts: Estimates, sides: tuple[Classification, ...], shape: tuple[int, int]
-) -> None:
-    cells = np.indices(shape).reshape(2, -1)
-    for side, codes, number in zip(sides, cells, shape, strict=True):
-        for place in range(number):
-            weights = (codes == place).astype(float)
-            if weights @ counts.values <= 0:
-                raise NoSolutionError(
-                    f"no measure is defined: rows with {_class_text(side, place)} are estimated as "
-                    f"{show_count(counts, weights)}, and every measure divides by that margin. "
-                    "Ask about a condition that more rows satisfy, or merge categories.",
-                    reason="undefined",
-                )
 
 
 def _half_width(interval: Interval, confidence_level: float) -> float:
