@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import pytest
 from hypothesis import settings
+
+from statistical import alarm_budget as _alarm_budget
 
 # A time limit for each example would make a right build fail on a busy machine.
 settings.register_profile("without a clock", deadline=None)
 settings.load_profile("without a clock")
+
+# Taken before worker processes start, so that they inherit it.
+_alarm_budget.entropy()
 
 
 @pytest.fixture(autouse=True)
 def _ledger_of_its_own(tmp_path_factory, monkeypatch):
     """No test touches the ledger of whoever runs it."""
     monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path_factory.getbasetemp() / "ledgers" / "unused.db"))
+
+
+@pytest.fixture(scope="session")
+def alarm_budget() -> ModuleType:
+    """Give the module that counts random checks and turns samples into p-values."""
+    return _alarm_budget
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print the entropy of a fresh run, so that it can be repeated."""
+    if _alarm_budget.entropy() is not None:
+        terminalreporter.write_line(f"random checks: {_alarm_budget.entropy_message()}")

@@ -51,3 +51,38 @@ def people(rows: int = 1_000, seed: int = 7) -> pa.Table:
             "job": job[order],
         }
     )
+
+
+LONG_SCHEMA = Schema.from_toml("""
+[long]
+unit = "user"
+item = "movie"
+value = "stars"
+
+[attributes.user]
+role = "identifier"
+
+[attributes.movie]
+role = "other"
+categories = ["m1", "m2", "m3", "m4", "m5", "m6"]
+
+[attributes.stars]
+role = "other"
+categories = ["1", "2", "3"]
+""")
+"""Unit-item-value data."""
+
+
+def ratings(users: int = 400, seed: int = 3) -> pa.Table:
+    """Rows that fit :data:`LONG_SCHEMA`; every user has at least one."""
+    draw = np.random.default_rng(seed)
+    rated = draw.random((users, 6)) < np.linspace(0.8, 0.2, 6)
+    rated[:, 0] = True
+    user, movie = np.nonzero(rated)
+    return pa.table(
+        {
+            "user": [f"user-{number:05}" for number in user],
+            "movie": [f"m{number + 1}" for number in movie],
+            "stars": [str(number) for number in draw.choice([1, 2, 3], user.size, p=[0.1, 0.2, 0.7])],
+        }
+    )

@@ -1,4 +1,4 @@
-"""What every method must do, whatever it is; a new file in ``methods/`` is tested here by itself."""
+"""What every method of ours must do besides what ``test_honesty.py`` asks of all: files, seeds, leaks."""
 
 from __future__ import annotations
 
@@ -46,33 +46,6 @@ def test_the_public_name_is_the_file_name(name, method):
     """With hyphens for underscores; a folder when it takes several files."""
     home = f"sfumato.methods.{name.replace('-', '_')}"
     assert f"{method.__module__}.".startswith(f"{home}.")
-
-
-@each_method
-def test_every_parameter_explains_itself(name, method):
-    """One line of help, declared with the parameter."""
-    for parameter, field in method.model_fields.items():
-        if parameter != METHODS.tag:
-            assert field.description, f"{name}.{parameter} has no description"
-
-
-@each_method
-def test_the_class_says_what_it_promises_and_where_it_comes_from(name, method):
-    """Title, summary, weaknesses, citations, and the headings of a method's docstring."""
-    assert method.title
-    assert method.summary
-    assert method.weaknesses
-    assert method.citations
-    for heading in ("Promise", "Against whom", "Weaknesses", "References"):
-        assert heading in (method.__doc__ or ""), f"the docstring of {name} has no {heading}"
-
-
-@each_method
-def test_the_design_survives_the_manifest(name, method, releases):
-    """Every public parameter is in the manifest, and nothing else is needed to build the design again."""
-    stored = dict(releases(name).manifest.method)
-    assert stored.pop("method") == name
-    assert METHODS.make(name, stored) == method.example(SCHEMA)
 
 
 @each_method

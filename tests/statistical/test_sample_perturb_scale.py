@@ -47,7 +47,7 @@ def table():
 
 def replicate(design, seed, replicates, question=UNION):
     """Estimates of a question and whether intervals cover it; of the law, and of one blind to copies."""
-    truth = np.count_nonzero(table().select(question))
+    truth = table().count_by((), question).total
     noise = NoiseSource.seeded(seed)
     values = np.empty(replicates)
     covered = np.zeros(2, dtype=int)

@@ -107,6 +107,11 @@ class Attack(Frozen):
     laws: ClassVar[tuple[str, ...]]
     """Public names of the laws whose releases it works on."""
 
+    @classmethod
+    def applies_to(cls, release: Release) -> bool:
+        """Whether it works on a release: one whose law :attr:`laws` names, unless a member asks for more."""
+        return release.manifest.law["law"] in cls.laws
+
     @abstractmethod
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Attack a release."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from pydantic import Field
 from sfumato.attacks.base import Attack, AttackResult
 from sfumato.chance.partition import largest_group_size
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.coded_rows import CodedRows
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
 from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probability
@@ -25,15 +26,19 @@ from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
+from sfumato.values.schema import Schema
 
 Columns = dict[str, npt.NDArray[Any]]
 
 STANDARD_ERRORS = 4
 """How far below the promise a measured probability must lie to refute it: a chance of 3 in 100,000."""
 
-CAVEAT = (
-    f"A row says 'refuted' when the measured error probability is below the promised one by more than {STANDARD_ERRORS} "
-    "standard errors. Concepts of one table are not independent of each other; trials are."
+CAVEATS = (
+    (
+        f"A row says 'refuted' when the measured error probability is below the promised one by more than {STANDARD_ERRORS} "
+        "standard errors. Concepts of one table are not independent of each other; trials are."
+    ),
+    "Counts and groups are those of the rows that the drawing was repeated on.",
 )
 
 
@@ -41,13 +46,15 @@ class SmallSum(Attack):
     """Measure, for every small concept, the probability that the reconstructed answer is accurate.
 
     Knowledge
-        The true rows: this attack is the custodian's, who repeats the drawing on them and asks the
-        questions an attacker would. A concept is a value of the sensitive attribute together with values
-        of up to ``largest_number_of_attributes`` public ones.
+        Records that are like the private rows, with the drawn attribute among them: an older table, a similar one.
+        Without any, the published rows stand in for the private ones, in which groups that all share a value are
+        fewer. How values are drawn is public, so the attacker can repeat the drawing on such rows and ask the
+        questions there, where the answers are known. A concept is a value of the sensitive attribute together with
+        values of up to ``largest_number_of_attributes`` public ones.
     Result
-        By true count, and apart for groups that all share the value, the measured probability that an
-        answer, cut to what the group's public size allows, is within the relative error; and whether it
-        exceeds what the paper's Theorem 4 allows.
+        By count, and apart for groups that all share the value, the measured probability that an answer, cut to what
+        the group's public size allows, is within the relative error; and whether it exceeds what the paper's Theorem 4
+        allows.
 
     References
     ----------
@@ -64,65 +71,81 @@ class SmallSum(Attack):
 
     title: ClassVar[str] = "small sums answered accurately"
     summary: ClassVar[str] = (
-        "The release is simulated many times on the true rows, and every concept of few rows is asked about each time. "
-        "Small-sum privacy says that the answers are wrong with a stated probability; here it is measured."
+        "The drawing is repeated many times on rows like the private ones, and every concept of few rows is asked about "
+        "each time. Small-sum privacy says that the answers are wrong with a stated probability; here it is measured."
     )
     assumptions: ClassVar[tuple[str, ...]] = (
         "The attacker knows the public attributes of everybody, hence the size of every public group.",
-        "The knowledge handed over is the true rows; only the custodian can run this.",
+        "The attacker has records like the private rows; without any the published rows stand in for them.",
     )
     citations: ClassVar[tuple[str, ...]] = (
         "Fu, A. W.-C., Wang, K., Wong, R. C.-W., Wang, J., Jiang, M. (2014). Small sum privacy and large sum utility.",
     )
     laws: ClassVar[tuple[str, ...]] = ("decoy-rows",)
 
+    @classmethod
+    def example(cls) -> Self:
+        """Fewer trials than for a verdict."""
+        return cls(trials=50)
+
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
-        """Simulate, ask, compare."""
+        """Simulate on the records known, or on the published rows."""
         law = release.law
-        if not isinstance(law, DecoyRows) or knowledge is None:
+        if not isinstance(law, DecoyRows):
             raise ParameterError(
-                "the small-sum attack needs a release with decoys and, as knowledge, the true rows. "
-                "Give the file that was published from.",
-                parameter="knowledge",
+                "the small-sum attack is about releases with decoys, and this one has none. Publish by splu-gen, or "
+                "choose another attack.",
+                parameter="attack",
             )
-        absent = [name for name in law.gamma_by_attribute if name not in knowledge.schema.names]
+        if knowledge is None:
+            rows = CodedRows.gathered(
+                release.schema, release.scan(release.manifest.tables[0].name, release.schema.names)
+            )
+        else:
+            known = knowledge.schema
+            rows = CodedRows.gathered(known, knowledge.engine.scan(knowledge.source, known.attributes))
+        return self.simulate(law, rows)
+
+    def simulate(self, law: DecoyRows, rows: CodedRows) -> AttackResult:
+        """Repeat the drawing on some rows, ask, and compare with what is in them.
+
+        Raises
+        ------
+        ParameterError
+            When the rows lack a drawn attribute, or form no groups.
+        """
+        absent = [name for name in law.gamma_by_attribute if name not in rows.schema.names]
         if absent:
             raise ParameterError(
-                f"the knowledge has no column {absent[0]!r}, whose small sums are to be measured. "
-                "Give the file that was published from.",
+                f"the records have no column {absent[0]!r}, whose small sums are to be measured. "
+                "Give records that have it, or none.",
                 parameter="knowledge",
             )
-        columns = _columns(knowledge)
         findings: dict[str, Cell] = {"trials": self.trials}
         tables = []
         for name in law.gamma_by_attribute:
-            found = self._measure(law, name, columns, knowledge)
+            found = self._measure(law, name, rows)
             tables.append(found)
             violated = [row for row in found.rows if row[-1] == "refuted"]
             findings[f"Theorem 4 for {name}"] = (
                 "refuted" if violated else f"not refuted in {self.trials} trials"
             )
-        return AttackResult(
-            self.attack,
-            findings,
-            tuple(tables),
-            (CAVEAT,),
-        )
+        return AttackResult(self.attack, findings, tuple(tables), CAVEATS)
 
-    def _measure(self, law: DecoyRows, name: str, columns: Columns, knowledge: Knowledge) -> ResultTable:
+    def _measure(self, law: DecoyRows, name: str, rows: CodedRows) -> ResultTable:
         gamma = law.gamma_by_attribute[name]
-        values = columns[name]
+        values = rows.codes[name]
         usable = len(values) - len(values) % gamma
-        size = knowledge.schema[name].size
+        size = rows.schema[name].size
         if usable == 0 or largest_group_size(np.bincount(values[:usable], minlength=size)) < gamma:
             raise ParameterError(
-                f"the knowledge is not what was published: its rows form no groups of {gamma} different values of "
-                f"{name!r}. Give the file that was published from.",
+                f"the records are not like those published: they form no groups of {gamma} different values of "
+                f"{name!r}. Give others, or none.",
                 parameter="knowledge",
             )
-        public = {key: each[:usable] for key, each in columns.items() if key not in law.gamma_by_attribute}
+        public = {key: each[:usable] for key, each in rows.codes.items() if key not in law.gamma_by_attribute}
         concepts = list(
-            _concepts(public, values[:usable], law, self.largest_number_of_attributes, knowledge, name)
+            _concepts(public, values[:usable], law, self.largest_number_of_attributes, rows.schema, name)
         )
         accurate = [np.zeros((self.trials, len(each.codes)), dtype=np.bool_) for each in concepts]
         noise = NoiseSource.from_operating_system() if self.seed is None else NoiseSource.seeded(self.seed)
@@ -140,7 +163,7 @@ class _Concepts:
     """Small concepts over one set of public attributes.
 
     ``group`` is the public group of each row; ``groups``, ``codes`` and ``counts`` are, for each concept,
-    its group, its sensitive value and its true count; ``sizes`` the public sizes of their groups.
+    its group, its sensitive value and its count; ``sizes`` the public sizes of their groups.
     """
 
     group: Integers
@@ -169,21 +192,15 @@ class _Concepts:
         return np.asarray(np.clip(answers, 0, np.minimum(self.sizes, model.counts[self.codes])))
 
 
-def _columns(knowledge: Knowledge) -> Columns:
-    names = knowledge.schema.names
-    batches = list(knowledge.engine.scan(knowledge.source, knowledge.schema.attributes))
-    return {name: np.concatenate([each.codes[name] for each in batches]) for name in names}
-
-
 def _concepts(
-    public: Columns, values: npt.NDArray[Any], law: DecoyRows, most: int, knowledge: Knowledge, name: str
+    public: Columns, values: npt.NDArray[Any], law: DecoyRows, most: int, schema: Schema, name: str
 ) -> Iterator[_Concepts]:
-    """Every concept of a true count from 1 to the largest small one, by set of public attributes."""
-    size = knowledge.schema[name].size
+    """Every concept of a count from 1 to the largest small one, by set of public attributes."""
+    size = schema[name].size
     for number in range(most + 1):
         for chosen in itertools.combinations(public, number):
             # A first digit that says nothing: of no public attribute there is one group, of everybody.
-            radix = MixedRadix([1, *(knowledge.schema[each].size for each in chosen)])
+            radix = MixedRadix([1, *(schema[each].size for each in chosen)])
             keys = radix.encode([np.zeros(len(values)), *(public[each] for each in chosen)])
             found, group = np.unique(keys, return_inverse=True)
             cells = MixedRadix([len(found), size]).tabulate([group, values])
@@ -194,7 +211,7 @@ def _concepts(
 
 
 def _summary(law: DecoyRows, name: str, concepts: list[_Concepts], accurate: list[Booleans]) -> ResultTable:
-    """Measured error probability by true count and by whether the public group all shares the value."""
+    """Measured error probability by count and by whether the public group all shares the value."""
     gamma = law.gamma_by_attribute[name]
     rows: list[tuple[Cell, ...]] = []
     for count, same in itertools.product(range(1, law.largest_small_count + 1), (False, True)):
@@ -213,7 +230,7 @@ def _summary(law: DecoyRows, name: str, concepts: list[_Concepts], accurate: lis
     return ResultTable(
         f"Probability that the answer about a concept with {name} is wrong",
         (
-            "true count",
+            "count",
             "public group",
             "concepts",
             "measured",
@@ -222,5 +239,4 @@ def _summary(law: DecoyRows, name: str, concepts: list[_Concepts], accurate: lis
             "verdict",
         ),
         tuple(rows),
-        is_private=True,
     )

@@ -161,6 +161,11 @@ class SparseLinking(Attack):
     )
     laws: ClassVar[tuple[str, ...]] = ("noisy-rows",)
 
+    @classmethod
+    def applies_to(cls, release: Release) -> bool:
+        """Releases of unit-item-value data only."""
+        return super().applies_to(release) and getattr(release.law, "long", None) is not None
+
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Match the targets of the outside records with the published fragments, column by column."""
         long = long_columns_of(release.law)

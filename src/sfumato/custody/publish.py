@@ -28,7 +28,7 @@ from sfumato.release.manifest import Format, Manifest, TableEntry
 from sfumato.release.publication import Publication
 from sfumato.release.release import Release
 from sfumato.release.signature import Signer
-from sfumato.release.storage import Progress, refuse_existing_folder, write_release
+from sfumato.release.storage import Describe, Progress, refuse_existing_folder, write_release
 from sfumato.values.schema import Schema
 
 LEARNED = "categories were read off the private rows"
@@ -101,35 +101,18 @@ def publish(
     folder = Path(out)
     # Looked at again when writing; here, so that nobody waits for a pass over the data first.
     refuse_existing_folder(folder)
-    if table.schema.long is not None and not design.reads_units:
-        raise ParameterError(
-            f"method {design.to_dict()['method']!r} protects single rows, and in unit-item-value data a person has many. "
-            "Publish them by columnized-counts, or pivot to one row for each unit and take [long] out of the schema.",
-            parameter="method",
-        )
+    refuse_rows_of_units(table.schema, design)
     # Read before anything is made, so that a wrong key costs nothing.
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
-    table.refuse_unfit_withheld()
-    chosen = design_for_units(design, table.schema)
+    chosen = admitted(table, design)
     entry = (
         nullcontext()
         if ledger is None or noise.is_reproducible
         else entered(ledger, table, chosen, folder, again=again, say=say)
     )
     with entry:
-        publication = chosen.publish(table, noise)
-        settled = chosen.model_copy(update=dict(publication.settled))
-        choices = publication.chosen_from_private_data.keys() - set(publication.covered_choices)
-        guarantees = conditional(
-            promises_for_units(settled.guarantees(table.schema), settled, table.schema), table.schema, choices
-        )
-
-        def describe(entries: tuple[TableEntry, ...]) -> Manifest:
-            return describe_release(
-                settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
-            )
-
+        publication, describe = prepare(table, chosen, noise)
         write_release(
             publication.tables,
             describe,
@@ -141,6 +124,46 @@ def publish(
             signer=signer,
         )
     return load_release(folder)
+
+
+def refuse_rows_of_units(schema: Schema, design: Design) -> None:
+    """Refuse a method that protects rows where the table holds several for each person.
+
+    Raises
+    ------
+    ParameterError
+        Naming the method.
+    """
+    if schema.long is not None and not design.reads_units:
+        raise ParameterError(
+            f"method {design.to_dict()['method']!r} protects single rows, and in unit-item-value data a person has many. "
+            "Publish them by columnized-counts, or pivot to one row for each unit and take [long] out of the schema.",
+            parameter="method",
+        )
+
+
+def admitted(table: PrivateTable, design: Design) -> Design:
+    """The design as it applies to the table's units; refuses what cannot be published by it."""
+    refuse_rows_of_units(table.schema, design)
+    table.refuse_unfit_withheld()
+    return design_for_units(design, table.schema)
+
+
+def prepare(table: PrivateTable, design: Design, noise: NoiseSource) -> tuple[Publication, Describe]:
+    """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
+    publication = design.publish(table, noise)
+    settled = design.model_copy(update=dict(publication.settled))
+    choices = publication.chosen_from_private_data.keys() - set(publication.covered_choices)
+    guarantees = conditional(
+        promises_for_units(settled.guarantees(table.schema), settled, table.schema), table.schema, choices
+    )
+
+    def describe(entries: tuple[TableEntry, ...]) -> Manifest:
+        return describe_release(
+            settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
+        )
+
+    return publication, describe
 
 
 def describe_release(

@@ -58,6 +58,9 @@ class Law(Frozen):
     estimators: ClassVar[Mapping[str, str]] = {}
     """Other estimators, by public name: in a few words, what a reader of their numbers must know."""
 
+    unanswerable: ClassVar[str] = ""
+    """Why the law answers no question over one attribute, or none over two; empty for a law that answers both."""
+
     def question_schema(self, published: Schema) -> Schema:
         """The attributes that questions are asked in: the published ones, unless the law says otherwise."""
         return published

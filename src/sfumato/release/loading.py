@@ -21,7 +21,11 @@ def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release
     path = Path(folder)
     manifest = read_manifest(path)
     sources = {entry.name: verified_source(path, entry) for entry in manifest.tables}
-    release = Release(path, manifest, sources, engine or DuckDBEngine())
+    return opened(Release(path, manifest, sources, engine or DuckDBEngine()))
+
+
+def opened(release: Release) -> Release:
+    """The release, once it is known that it can be read."""
     # Unknown laws and guarantees, and a law that does not fit, are refused on opening, not in the middle of an analysis.
     _ = release.law, release.guarantees, release.schema
     return release

@@ -28,7 +28,7 @@ def in_random_order(
     batches: Iterator[CodedBatch],
     columns: Mapping[str, npt.DTypeLike | None],
     noise: NoiseSource,
-    folder: Path,
+    folder: Path | None,
 ) -> Iterator[CodedBatch]:
     """The same rows, every order equally likely.
 
@@ -45,7 +45,7 @@ def in_random_order(
     noise
         Where the order comes from.
     folder
-        Where piles may be put; emptied afterwards.
+        Where piles may be put; emptied afterwards. The system's own folder for such things when None.
     """
     with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as spill:
         piles = Piles(Path(spill), PILES)

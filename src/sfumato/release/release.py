@@ -34,17 +34,17 @@ class Release(Analyses):
     Parameters
     ----------
     folder
-        Where the release is.
+        Where the release is; None where it is in memory only.
     manifest
         What it says about itself.
     sources
-        The verified file of each published table.
+        The verified file of each published table, or its rows in memory.
     engine
         Counts the published rows.
     """
 
     def __init__(
-        self, folder: Path, manifest: Manifest, sources: Mapping[str, Source], engine: Engine
+        self, folder: Path | None, manifest: Manifest, sources: Mapping[str, Source], engine: Engine
     ) -> None:
         self.folder = folder
         self.manifest = manifest
@@ -112,6 +112,8 @@ class Release(Analyses):
         ReleaseDamagedError
             When the signature is not of this manifest.
         """
+        if self.folder is None:
+            return None
         found = read_signature(self.folder)
         if found is not None and not found.fits((self.folder / MANIFEST_NAME).read_bytes()):
             raise ReleaseDamagedError(

@@ -36,10 +36,13 @@ LARGEST_MANIFEST = 256 * 2**20
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""
 
+Describe = Callable[[tuple[TableEntry, ...]], Manifest]
+"""Gives the manifest of a release from its tables, once they are made."""
+
 
 def write_release(
     tables: Sequence[PublishedTable],
-    describe: Callable[[tuple[TableEntry, ...]], Manifest],
+    describe: Describe,
     out: Path,
     *,
     read: Read,
@@ -143,26 +146,40 @@ def _write_table(
     format: Format,
     progress: Progress | None,
 ) -> TableEntry:
+    path = folder / f"{table.name}.{format}"
+    rows = 0
+    waiting = in_background(_counted(made, progress))
+    with _writer(path, table, format) as write:
+        for batch in shuffled(table, waiting, noise, folder):
+            rows += batch.number_of_rows
+            write(batch)
+    return entry_of(table, path.name, format, sha256_of(path), rows)
+
+
+def shuffled(
+    table: PublishedTable, made: Iterator[CodedBatch], noise: NoiseSource, folder: Path | None
+) -> Iterator[CodedBatch]:
+    """Rows of a table in the order they are published in; a table without rows is refused unless it may be one."""
     # Whole numbers wait in the type they were made in, which may be shorter than the one they are written in.
     columns = {
         **{each.name: each.code_type for each in table.schema.attributes},
         **dict.fromkeys(table.integers),
     }
-    path = folder / f"{table.name}.{format}"
     rows = 0
-    waiting = in_background(_counted(made, progress))
-    order = noise.named(f"order of {table.name}")
-    with _writer(path, table, format) as write:
-        for batch in in_random_order(waiting, columns, order, folder):
-            rows += batch.number_of_rows
-            write(batch)
-        if rows == 0 and not table.may_be_empty:
-            raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
+    for batch in in_random_order(made, columns, noise.named(f"order of {table.name}"), folder):
+        rows += batch.number_of_rows
+        yield batch
+    if rows == 0 and not table.may_be_empty:
+        raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
+
+
+def entry_of(table: PublishedTable, path: str, format: Format, sha256: str, rows: int) -> TableEntry:
+    """What the manifest says of a table."""
     return TableEntry(
         name=table.name,
-        path=path.name,
+        path=path,
         format=format,
-        sha256=sha256_of(path),
+        sha256=sha256,
         number_of_rows=rows,
         attributes=table.schema.to_dict()["attributes"],
         integers=table.integers,

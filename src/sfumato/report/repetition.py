@@ -57,7 +57,7 @@ def repetition_section(
 
 def release_name(release: Release) -> str:
     """The name of the release's folder, without the folders around it: those are nobody else's business."""
-    return release.folder.resolve().name or "release"
+    return (release.folder.resolve().name if release.folder is not None else "") or "release"
 
 
 def query_command(name: str, question: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -80,14 +81,19 @@ class GeneralizedRows(Law):
                 raise ValueError(f"a published value of {name!r} covers no category, or an unknown one.")
         return self
 
+    @cached_property
+    def original(self) -> Schema:
+        """The attributes before generalization."""
+        return Schema(attributes=self.attributes)
+
     def question_schema(self, published: Schema) -> Schema:
         """The attributes before generalization."""
         del published
-        return Schema(attributes=self.attributes)
+        return self.original
 
     def trees(self, published: Schema) -> dict[str, Hierarchy | None]:
         """Of every generalized attribute that has a column; values of local recoding may overlap and form none."""
-        original = Schema(attributes=self.attributes)
+        original = self.original
         return {
             name: hierarchy_from_covers(original[name], published[name].labels, covers)
             for name, covers in self.covers.items()
@@ -140,12 +146,11 @@ class GeneralizedRows(Law):
 
     def published_size(self, name: str) -> int:
         """Different values that an attribute has in the published rows."""
-        schema = Schema(attributes=self.attributes)
-        return len(self.covers[name]) if name in self.covers else schema[name].size
+        return len(self.covers[name]) if name in self.covers else self.original[name].size
 
     def weights(self, name: str, cells: Sequence[Sequence[int]]) -> Weights:
         """For each published category and each set of original codes: share, certainty, possibility."""
-        size = Schema(attributes=self.attributes)[name].size
+        size = self.original[name].size
         covers = self.covers.get(name, tuple((code,) for code in range(size)))
         below = np.zeros((len(covers), size))
         for place, cover in enumerate(covers):
@@ -240,9 +245,11 @@ class SpreadCounts(Formula):
 
     def _kernels(self, asked: Tabulation, kind: Kind) -> list[AxisMatrix]:
         """For each attribute that is shown, what its published categories count toward its cells."""
-        schema = Schema(attributes=self.law.attributes)
         return [
-            getattr(self.law.weights(name, [(code,) for code in codes_shown(schema, asked, name)]), kind)
+            getattr(
+                self.law.weights(name, [(code,) for code in codes_shown(self.law.original, asked, name)]),
+                kind,
+            )
             if name in self.law.covers
             else columns_of(None, asked.where.codes(name))
             for name in asked.by

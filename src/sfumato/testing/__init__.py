@@ -1,0 +1,13 @@
+"""For those who write methods: releases in memory, and the suite that a method must pass.
+
+>>> from sfumato.testing import check_method
+>>> from sfumato import RandomizedResponse
+>>> check_method(RandomizedResponse, releases=30).raise_for_failures()
+"""
+
+from sfumato.testing.checking import check_method
+from sfumato.testing.memory import in_memory, release_in_memory
+from sfumato.testing.report import Failure, HonestyReport
+from sfumato.testing.sample import sample_table
+
+__all__ = ["Failure", "HonestyReport", "check_method", "in_memory", "release_in_memory", "sample_table"]

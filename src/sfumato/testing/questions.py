@@ -1,0 +1,308 @@
+"""What a release is asked when its honesty is checked, and the true answers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import SfumatoError
+from sfumato.laws.base import Target
+from sfumato.release.release import Release
+from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.estimates import Estimates
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+Kind = Literal["margin", "joint", "cell", "sum", "contrast", "share"]
+"""Counts over one attribute; over two; one combination of all attributes, asked for by a query; sums of cells of
+a table; one cell less another; shares within a group."""
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+
+LARGEST_NUMBER_OF_PAIRS = 6
+LARGEST_NUMBER_OF_CELLS = 6
+LARGEST_NUMBER_OF_SHARES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Numbers answered together: estimates, standard errors and ends of 95 % intervals, each ``(n,)``.
+
+    ``bounds`` are those that the release calls certain, where it does.
+    """
+
+    values: Floats
+    standard_errors: Floats
+    low: Floats
+    high: Floats
+    bounds: tuple[Floats, Floats] | None = None
+
+    @classmethod
+    def of_estimates(cls, estimates: Estimates) -> Answers:
+        """What estimates say at 95 %."""
+        low, high = estimates.intervals(0.95)
+        return cls(estimates.values, estimates.standard_errors, low, high, estimates.bounds)
+
+    @classmethod
+    def of_answers(cls, answers: Sequence[Answer]) -> Answers:
+        """Several single answers side by side."""
+        numbers = np.array([(each.estimate, each.standard_error, each.low, each.high) for each in answers])
+        stated = [each.bounds for each in answers]
+        # Infinite bounds say nothing, and so does having none; but none at all means that errors are all there is.
+        bounds = None
+        if any(each is not None for each in stated):
+            least, most = np.array([each or (-np.inf, np.inf) for each in stated]).T
+            bounds = (least, most)
+        values, standard_errors, low, high = numbers.T
+        return cls(values, standard_errors, low, high, bounds)
+
+    @property
+    def claims_no_error(self) -> Booleans:
+        """Which numbers are said to be the truth itself, ``(n,)``."""
+        is_certain = np.ones(self.values.shape, dtype=np.bool_)
+        if self.bounds is not None:
+            is_certain = self.bounds[0] == self.bounds[1]
+        return np.asarray((self.standard_errors == 0) & is_certain)
+
+
+class Asked:
+    """A release that keeps its tables of counts, for a target, while several questions are asked of it."""
+
+    def __init__(self, release: Release, target: Target) -> None:
+        self.release = release
+        self.target = target
+        self._tables: dict[tuple[str, ...], AnswerTable | SfumatoError] = {}
+
+    def counts(self, names: tuple[str, ...]) -> AnswerTable:
+        """Counts over some attributes; a refusal is repeated."""
+        if names not in self._tables:
+            try:
+                self._tables[names] = self.release.counts(names, target=self.target)
+            except SfumatoError as refusal:
+                self._tables[names] = refusal
+        found = self._tables[names]
+        if isinstance(found, SfumatoError):
+            raise found
+        return found
+
+
+class Block(Protocol):
+    """Questions that are answered together or refused together."""
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of answer it is."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What is asked, in words; one text for each number."""
+
+    def ask(self, asked: Asked) -> Answers:
+        """The release's answers."""
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """The true numbers, ``(n,)``."""
+
+
+@dataclass(frozen=True)
+class CountsOf:
+    """All cells of a table of counts."""
+
+    schema: Schema
+    names: tuple[str, ...]
+    kind: Kind
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """One condition for each cell."""
+        return tuple(each.describe(self.schema) for each in self.selections())
+
+    def selections(self) -> list[Selection]:
+        """One selection for each cell, in the order of the table."""
+        sizes = [range(each.size) for each in self.schema.select(self.names)]
+        return [
+            Selection(tuple((name, (code,)) for name, code in zip(self.names, codes, strict=True)))
+            for codes in itertools.product(*sizes)
+        ]
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``counts``."""
+        return Answers.of_estimates(asked.counts(self.names).estimates)
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting."""
+        return _true_counts(table, self.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Combined:
+    """Weighted sums of the cells of a table of counts, by the covariance that comes with it.
+
+    ``weights`` is ``(n, cells)``.
+    """
+
+    names: tuple[str, ...]
+    weights: Floats
+    labels: tuple[str, ...]
+    kind: Kind
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``counts`` and its covariance."""
+        return Answers.of_estimates(asked.counts(self.names).estimates.linear(self.weights))
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting and adding."""
+        return self.weights @ _true_counts(table, self.names)
+
+
+@dataclass(frozen=True)
+class Queries:
+    """Counts asked for one by one."""
+
+    schema: Schema
+    selections: tuple[Selection, ...]
+    kind: Kind
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The query texts."""
+        return tuple(each.describe(self.schema) for each in self.selections)
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``query``."""
+        return Answers.of_answers([asked.release.query(each, target=asked.target) for each in self.labels])
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting."""
+        return np.array([_true_count(table, each) for each in self.selections])
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of rows that satisfy a question, among those of a group; pairs of question and group."""
+
+    schema: Schema
+    pairs: tuple[tuple[Selection, Selection], ...]
+    kind: Kind = field(default="share", init=False)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What is the share of what."""
+        return tuple(f"share of {question} among {group}" for question, group in self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (question.describe(self.schema), group.describe(self.schema)) for question, group in self.pairs
+        )
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``proportion``."""
+        return Answers.of_answers(
+            [
+                asked.release.proportion(question, given=group, target=asked.target)
+                for question, group in self._texts
+            ]
+        )
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting and dividing; no number where the group is empty."""
+        with np.errstate(invalid="ignore"):
+            return np.array(
+                [
+                    np.divide(_true_count(table, question & group), _true_count(table, group))
+                    for question, group in self.pairs
+                ]
+            )
+
+
+def blocks_of(schema: Schema, table: PrivateTable) -> tuple[Block, ...]:
+    """Questions about the attributes of a release that the private table has as well.
+
+    Parameters
+    ----------
+    schema
+        The attributes that a release of the table answers in.
+    table
+        Says which cells are the largest, so that single cells, shares and differences are about some rows.
+    """
+    known = {each.name: each for each in table.schema.publishable.attributes}
+    names = [
+        each.name
+        for each in schema.attributes
+        if each.name in known and known[each.name].labels == each.labels
+    ]
+    pairs = list(itertools.combinations(names, 2))[-LARGEST_NUMBER_OF_PAIRS:]
+    blocks: list[Block] = [CountsOf(schema, (name,), "margin") for name in names]
+    blocks += [CountsOf(schema, pair, "joint") for pair in pairs]
+    blocks += [_sums(schema, pair) for pair in pairs]
+    blocks += [_contrasts(schema, pair, table) for pair in pairs]
+    blocks += [_shares(schema, pair, table) for pair in pairs[-LARGEST_NUMBER_OF_SHARES:]]
+    # One block for each: a law may leave a single combination open.
+    blocks += [Queries(schema, (each,), "cell") for each in _largest_cells(names, table)]
+    return tuple(blocks)
+
+
+def _sums(schema: Schema, names: tuple[str, ...]) -> Combined:
+    """Half of the cells, and every other cell."""
+    places = np.arange(math.prod(each.size for each in schema.select(names)))
+    weights = np.array([places < places.size / 2, places % 2 == 0], dtype=np.float64)
+    over = " and ".join(names)
+    return Combined(
+        names, weights, (f"the first half of the cells of {over}", f"every other cell of {over}"), "sum"
+    )
+
+
+def _contrasts(schema: Schema, names: tuple[str, ...], table: PrivateTable) -> Combined:
+    """The largest cell less the largest that differs from it in one attribute, for each of the two.
+
+    A covariance that is left out makes sums too wide and these too narrow, or the other way round.
+    """
+    counts = _true_counts(table, names)
+    codes = np.array(list(np.ndindex(*[each.size for each in schema.select(names)])))
+    first = int(np.argmax(counts))
+    differs = codes != codes[first]
+    weights, labels = np.zeros((len(names), counts.size)), []
+    cells = CountsOf(schema, names, "joint").labels
+    for axis in range(len(names)):
+        only_here = differs[:, axis] & (differs.sum(axis=1) == 1)
+        second = int(np.argmax(np.where(only_here, counts, -1)))
+        weights[axis, [first, second]] = 1, -1
+        labels.append(f"{cells[first]} less {cells[second]}")
+    return Combined(names, weights, tuple(labels), "contrast")
+
+
+def _shares(schema: Schema, names: tuple[str, ...], table: PrivateTable) -> Shares:
+    """The share of the second attribute's most frequent category within that of the first."""
+    group, question = (
+        Selection(((name, (int(np.argmax(_true_counts(table, (name,)))),)),)) for name in names
+    )
+    return Shares(schema, ((question, group),))
+
+
+def _largest_cells(names: Sequence[str], table: PrivateTable) -> list[Selection]:
+    """The largest combinations of all attributes, largest first."""
+    occupied = table.count_occupied(names)
+    largest = np.argsort(-occupied.counts, kind="stable")[:LARGEST_NUMBER_OF_CELLS]
+    return [
+        Selection(
+            tuple((name, (int(codes[place]),)) for name, codes in zip(names, occupied.codes, strict=True))
+        )
+        for place in largest
+    ]
+
+
+def _true_counts(table: PrivateTable, names: tuple[str, ...]) -> Floats:
+    return table.count_by(names).counts.ravel().astype(np.float64)
+
+
+def _true_count(table: PrivateTable, where: Selection) -> float:
+    return float(table.count_by((), where).counts)

@@ -1,0 +1,173 @@
+"""Many releases of tables redrawn from a known population, and what each of them answered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+
+from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.publish import prepare
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import SfumatoError
+from sfumato.laws.base import Target
+from sfumato.methods.base import Design
+from sfumato.release.in_memory import hold_release
+from sfumato.testing.memory import in_memory, redrawn
+from sfumato.testing.questions import Answers, Asked, Block, Kind, blocks_of
+from sfumato.values.arrays import Floats
+
+TARGETS: tuple[Target, ...] = get_args(Target)
+
+ROUNDING = 1e-6
+"""How far a number may be from the truth, as a share of it, and still be called the truth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What became of some questions about one target, release by release.
+
+    Every array is ``(releases, questions)``; where a release refused, it holds no number.
+
+    Parameters
+    ----------
+    kind, target, labels
+        What was asked.
+    truths, errors, standard_errors
+        True numbers, estimates less true numbers, and what was stated.
+    covered
+        1 where the 95 % interval held the truth, 0 where it did not.
+    false_claims
+        1 where a number was said to be without error and was not the truth, or where the truth lay outside bounds
+        that were said to be certain; 0 elsewhere.
+    refusal
+        What the release said when it refused; empty when none did.
+    """
+
+    kind: Kind
+    target: Target
+    labels: tuple[str, ...]
+    truths: Floats
+    errors: Floats
+    standard_errors: Floats
+    covered: Floats
+    false_claims: Floats
+    refusal: str = ""
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether some release answered."""
+        return bool(np.isfinite(self.errors).any())
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """What many releases of one design answered.
+
+    Parameters
+    ----------
+    releases
+        How many were made.
+    records
+        What was answered.
+    faults
+        What a law raised instead of answering or refusing, in sentences.
+    unpublished
+        Why tables were not published, for each that was not.
+    """
+
+    releases: int
+    records: tuple[Record, ...]
+    faults: tuple[str, ...] = ()
+    unpublished: tuple[str, ...] = ()
+
+    def pooled(self, kind: Kind, target: Target) -> list[Record]:
+        """The records of one kind about one target."""
+        return [each for each in self.records if (each.kind, each.target) == (kind, target)]
+
+
+def run_trials(design: Design, table: PrivateTable, *, releases: int, seed: int) -> Trials:
+    """Draw tables from the rows of a table, publish each, and ask every release the same questions.
+
+    The table is the population: its counts are what answers about the population are held against, and the
+    counts of the redrawn tables what answers about the table are.
+    """
+    population = in_memory(table)
+    noise = NoiseSource.seeded(seed)
+    gathered: dict[tuple[Block, Target], _Gathering] = {}
+    blocks: tuple[Block, ...] = ()
+    unpublished: list[str] = []
+    faults: dict[str, None] = {}
+    for number in range(releases):
+        fresh = noise.named(f"release {number}")
+        drawn = redrawn(population, fresh)
+        try:
+            publication, describe = prepare(drawn, design, fresh)
+            release = hold_release(publication.tables, describe, read=drawn.scan, noise=fresh)
+        except SfumatoError as refusal:
+            unpublished.append(str(refusal))
+            continue
+        blocks = blocks or blocks_of(release.schema, population)
+        for target in TARGETS:
+            asked = Asked(release, target)
+            truth_of = drawn if target == "table" else population
+            for block in blocks:
+                if (block, target) not in gathered:
+                    gathered[block, target] = _Gathering(releases, block, target)
+                found = gathered[block, target]
+                try:
+                    found.take(number, block.ask(asked), block.truth(truth_of))
+                except SfumatoError as refusal:
+                    found.refusal = str(refusal)
+                except Exception as fault:  # noqa: BLE001 - whatever a stranger's law raises is a finding
+                    faults[f"{block.labels[0]}: {type(fault).__name__}: {fault}"] = None
+    return Trials(
+        releases,
+        tuple(each.record() for each in gathered.values()),
+        tuple(faults),
+        tuple(unpublished),
+    )
+
+
+class _Gathering:
+    """Answers as they come in, a row of every array for each release."""
+
+    def __init__(self, releases: int, block: Block, target: Target) -> None:
+        self.block = block
+        self.target = target
+        self.refusal = ""
+        self.arrays = np.full((5, releases, len(block.labels)), np.nan)
+
+    def take(self, release: int, answers: Answers, truth: Floats) -> None:
+        low, high = answers.low, answers.high
+        slack = ROUNDING * np.maximum(1, np.abs(truth))
+        is_inside = (low - slack <= truth) & (truth <= high + slack)
+        is_false = answers.claims_no_error & (np.abs(answers.values - truth) > slack)
+        # Bounds are about the table; what a population holds is never certain.
+        is_false &= self.target == "table"
+        if answers.bounds is not None and self.target == "table":
+            is_false |= (truth < answers.bounds[0] - slack) | (answers.bounds[1] + slack < truth)
+        # Without a standard error there is no interval either.
+        stated = np.isfinite(answers.standard_errors)
+        covered = np.where(stated, is_inside, np.nan)
+        errors = answers.values - truth
+        # The last digits of floats are no bias.
+        errors[np.abs(errors) <= slack] = 0
+        self.arrays[:, release] = (truth, errors, answers.standard_errors, covered, is_false)
+        # A share of an empty group is no number, and nothing can be held against it.
+        self.arrays[1:, release, ~np.isfinite(truth)] = np.nan
+
+    def record(self) -> Record:
+        truths, errors, standard_errors, covered, false_claims = self.arrays
+        return Record(
+            self.block.kind,
+            self.target,
+            self.block.labels,
+            truths,
+            errors,
+            standard_errors,
+            covered,
+            false_claims,
+            self.refusal,
+        )

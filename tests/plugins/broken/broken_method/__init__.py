@@ -1,0 +1,1 @@
+"""A package of somebody else that breaks when it is loaded."""

@@ -1,0 +1,1 @@
+"""The moments of swapping, and the row phase."""
