@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, AttackName, ReleaseFolder, Settings
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show
 
 EXAMPLES = (
@@ -16,6 +17,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def attack(
     release: ReleaseFolder,
     *,
@@ -37,6 +39,7 @@ def attack(
         ),
     ] = None,
     settings: Settings = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Attack a release with nothing but what is public, and what the attacker knows besides."""
@@ -44,12 +47,15 @@ def attack(
     from sfumato.cli.parameters import member_from
     from sfumato.data.knowledge import read_knowledge
     from sfumato.errors import ParameterError
-    from sfumato.release import load_release
     from sfumato.writing import refuse_existing
 
     chosen = member_from(ATTACKS, attack, settings)
-    target = load_release(release)
-    known = None if knowledge is None else read_knowledge(knowledge, target.schema)
+    target = reading.load_release(release)
+    known = (
+        None
+        if knowledge is None
+        else read_knowledge(knowledge, target.schema, **reading.source_options, engine=reading.make_engine())
+    )
     if people is not None:
         refuse_existing(people, parameter="people")
     result = chosen.run(target, known)

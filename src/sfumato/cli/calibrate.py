@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.counts import attribute_names
-from sfumato.cli.options import AsJson, SchemaFile, SqlQuery, TableName
+from sfumato.cli.options import AsJson, SchemaFile
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, talk
 
 EXAMPLES = (
@@ -20,6 +21,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def calibrate(
     data: Annotated[
         str | None,
@@ -52,19 +54,17 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
     ] = None,
-    table: TableName = None,
-    query: SqlQuery = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Choose the parameters of a method that lose least while a goal is kept."""
     from sfumato.cli.parameters import parse_settings
     from sfumato.custody.choose import choose
-    from sfumato.data.private_table import read_table
     from sfumato.values.schema import Schema
     from sfumato.writing import write_whole
 
     declared = Schema.read(schema)
-    private = None if data is None else read_table(data, declared, table=table, query=query)
+    private = None if data is None else reading.read_table(data, declared)
     names = None if attributes is None else attribute_names(attributes)
     chosen = choose(method, parse_settings(goal), declared, attributes=names, table=private)
     if any(each.is_private for each in chosen.tables):

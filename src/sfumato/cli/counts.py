@@ -12,13 +12,12 @@ import typer
 from sfumato.cli.options import (
     AsJson,
     Confidence,
-    EngineName,
     EstimatorName,
     ReleaseFolder,
     TargetName,
     Where,
-    engine_named,
 )
+from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show, talk
 
 if TYPE_CHECKING:
@@ -32,6 +31,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def counts(
     release: ReleaseFolder,
     *,
@@ -62,18 +62,16 @@ def counts(
     csv_file: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a new CSV file instead.")
     ] = None,
-    engine: EngineName = "duckdb",
+    reading: Running,
 ) -> None:
     """Estimate the true counts over the categories of some attributes."""
-    from sfumato.release import load_release
-
     if as_json and csv_file is not None:
         raise typer.BadParameter("give --json or --csv, one of them.")
     if consistent and target != "table":
         raise typer.BadParameter("--consistent counts are about the table; leave --target out.")
     if consistent and estimator is not None:
         raise typer.BadParameter("--consistent starts from the law's own estimates; leave --estimator out.")
-    opened = load_release(release, engine=engine_named(engine))
+    opened = reading.load_release(release)
     names = attribute_names(by)
     if consistent:
         table = opened.consistent_counts(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sfumato.cli.options import AsJson, Data, EngineName, SchemaFile, SqlQuery, TableName, engine_named
+from sfumato.cli.options import AsJson, Data, SchemaFile
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, talk
 
 EXAMPLES = (
@@ -11,20 +12,17 @@ EXAMPLES = (
 )
 
 
+@with_options
 def inspect(
     data: Data,
     *,
     schema: SchemaFile,
-    table: TableName = None,
-    query: SqlQuery = None,
-    engine: EngineName = "duckdb",
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show columns, group sizes and uniqueness of private rows as they stand."""
     from sfumato.custody.inspect import inspect_table
-    from sfumato.data.private_table import read_table
 
-    private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))
-    found = inspect_table(private)
+    found = inspect_table(reading.read_table(data, schema))
     talk("Everything below was computed from the private rows: for your eyes, not for publication.")
     show(found, as_json=as_json)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, Confidence, ReleaseFolder, TargetName, Where
+from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show
 
 EXAMPLES = (
@@ -16,6 +17,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def mean(
     release: ReleaseFolder,
     attribute: Annotated[
@@ -41,15 +43,14 @@ def mean(
     ] = None,
     confidence: Confidence = 0.95,
     target: TargetName = "table",
+    reading: Running,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the mean, a quantile or the variance of an attribute whose categories stand for numbers."""
-    from sfumato.release import load_release
-
     if variance and quantile is not None:
         raise typer.BadParameter("give --quantile or --variance, one of them.")
     scores = None if score is None else dict(_category_score(each) for each in score)
-    opened = load_release(release)
+    opened = reading.load_release(release)
     if quantile is not None:
         found = opened.quantile(
             attribute, quantile, where=where, scores=scores, confidence_level=confidence, target=target

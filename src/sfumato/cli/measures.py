@@ -8,6 +8,7 @@ import typer
 
 from sfumato.cli.counts import attribute_names
 from sfumato.cli.options import AsJson, Confidence, ReleaseFolder, TargetName, Where
+from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show
 
 EXAMPLES = (
@@ -27,6 +28,7 @@ Of = Annotated[
 ]
 
 
+@with_options
 def measures(
     release: ReleaseFolder,
     *,
@@ -42,12 +44,11 @@ def measures(
     ] = "normal",
     confidence: Confidence = 0.95,
     target: TargetName = "table",
+    reading: Running,
     as_json: AsJson = False,
 ) -> None:
     """Measure how two attributes go together: odds ratio, phi, Cramér's V, lift, and more."""
-    from sfumato.release import load_release
-
-    measured = load_release(release).measures(
+    measured = reading.load_release(release).measures(
         *two_sides(of), where=where, only=only, interval=interval, confidence_level=confidence, target=target
     )
     show(measured, as_json=as_json)

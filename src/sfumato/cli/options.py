@@ -8,24 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sfumato.cli.completion import complete_attacks, complete_methods, complete_settings
-from sfumato.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from sfumato.custody.ledger import Ledger
-    from sfumato.data.engine import Engine
 
 Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="A .csv, .tsv or .parquet file, file.duckdb::table, or a sqlite:/// or postgresql:// address.",
+        help="A file (.csv, .parquet, .xlsx, .sav, .dta and others), a pattern of files, - for stdin, "
+        "file.duckdb::table, or a sqlite:/// or postgresql:// address.",
         show_default=False,
     ),
-]
-TableName = Annotated[str | None, typer.Option("--table", metavar="NAME", help="Table of a database.")]
-SqlQuery = Annotated[
-    str | None,
-    typer.Option("--query", metavar="SQL", help="SQL for SQLite or Postgres, instead of a whole table."),
 ]
 SchemaFile = Annotated[
     Path, typer.Option("--schema", metavar="FILE", help="Schema file (TOML).", show_default=False)
@@ -69,9 +63,6 @@ DesignFile = Annotated[
         "--design", metavar="FILE", help='Design file (TOML): method = "..." and a line for each parameter.'
     ),
 ]
-EngineName = Annotated[
-    Literal["duckdb", "spark"], typer.Option("--engine", help="What reads and counts rows.")
-]
 Where = Annotated[str, typer.Option("--where", metavar="CONDITIONS", help="Only rows that satisfy these.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
 TargetName = Annotated[
@@ -106,21 +97,6 @@ def ledger_named(path: Path | None) -> Ledger:
     from sfumato.custody.ledger import Ledger, default_ledger
 
     return default_ledger() if path is None else Ledger(path)
-
-
-def engine_named(name: str) -> Engine:
-    """The engine of that name.
-
-    Raises
-    ------
-    MissingExtraError
-        When it is not installed.
-    """
-    if name == "spark":
-        raise MissingExtraError("the Spark engine", extra="spark")
-    from sfumato.data.duckdb import DuckDBEngine
-
-    return DuckDBEngine()
 
 
 def examples(*commands: str) -> str:

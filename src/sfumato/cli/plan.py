@@ -12,9 +12,8 @@ from sfumato.cli.options import (
     MethodName,
     SchemaFile,
     Settings,
-    SqlQuery,
-    TableName,
 )
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, talk
 
 EXAMPLES = (
@@ -24,6 +23,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def plan(
     data: Annotated[
         str | None,
@@ -41,21 +41,19 @@ def plan(
     rows: Annotated[
         int | None, typer.Option("--rows", metavar="N", help="Rows to plan for, instead of DATA.")
     ] = None,
-    table: TableName = None,
-    query: SqlQuery = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show what a design promises and how accurate estimates from its release will be."""
     from sfumato.cli.parameters import design_from
     from sfumato.custody.plan import plan as make_plan
-    from sfumato.data.private_table import read_table
     from sfumato.values.schema import Schema
 
     chosen = design_from(method, settings, design)
     if (data is None) == (rows is None):
         raise typer.BadParameter("give either DATA or --rows, one of them.")
     declared = Schema.read(schema)
-    private = None if data is None else read_table(data, declared, table=table, query=query)
+    private = None if data is None else reading.read_table(data, declared)
     number_of_rows = private.number_of_rows if private is not None else rows
     assert number_of_rows is not None
     expected = make_plan(chosen, declared, number_of_rows, table=private)

@@ -11,17 +11,14 @@ from sfumato.cli.options import (
     AsJson,
     Data,
     DesignFile,
-    EngineName,
     LedgerFile,
     MethodName,
     SchemaFile,
     Settings,
-    SqlQuery,
-    TableName,
-    engine_named,
     ledger_named,
 )
 from sfumato.cli.progress import progress_bar
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show_json, talk, warn
 from sfumato.values.number_text import counted
 
@@ -39,6 +36,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def publish(
     data: Data,
     *,
@@ -59,9 +57,7 @@ def publish(
             "--seed", metavar="N", help="For tests and demonstrations only: the release is NOT private."
         ),
     ] = None,
-    table: TableName = None,
-    query: SqlQuery = None,
-    engine: EngineName = "duckdb",
+    reading: Reading,
     ledger: LedgerFile = None,
     again: Annotated[
         bool,
@@ -80,7 +76,6 @@ def publish(
     """Publish private rows by a method, into a new release folder, whole or not at all."""
     from sfumato.cli.parameters import design_from
     from sfumato.custody.publish import publish as publish_table
-    from sfumato.data.private_table import read_table
     from sfumato.release.signature import Signer
 
     chosen = design_from(method, settings, design)
@@ -89,7 +84,7 @@ def publish(
         if sign is None
         else Signer(sign, password=lambda: typer.prompt("Password of the key", hide_input=True))
     )
-    private = read_table(data, schema, table=table, query=query, engine=engine_named(engine))
+    private = reading.read_table(data, schema)
     if seed is not None:
         warn("this release is NOT PRIVATE. Whoever knows or guesses the seed can undo the noise.")
     learned = private.schema.publishable.learned

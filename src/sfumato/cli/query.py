@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson, Confidence, EstimatorName, ReleaseFolder, TargetName
+from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show, show_json
 
 EXAMPLES = (
@@ -20,6 +21,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def query(
     release: ReleaseFolder,
     question: Annotated[
@@ -57,11 +59,10 @@ def query(
     confidence: Confidence = 0.95,
     target: TargetName = "table",
     estimator: EstimatorName = None,
+    reading: Running,
     as_json: AsJson = False,
 ) -> None:
     """Estimate how many rows satisfy a condition, or which share of a group does."""
-    from sfumato.release import load_release
-
     if (question is None) == (file is None):
         raise typer.BadParameter("give a QUESTION or --file, one of them.")
     if file is not None and given is not None:
@@ -70,7 +71,7 @@ def query(
         raise typer.BadParameter("shares are ratios of the law's own estimates; leave --estimator out.")
     if versus is not None and given is None:
         raise typer.BadParameter("--versus compares with the group of --given; give both.")
-    opened = load_release(release)
+    opened = reading.load_release(release)
     if question is None:
         assert file is not None
         answers = opened.queries(

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from sfumato.cli.options import AsJson, Confidence, ReleaseFolder, TargetName, Where
+from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show
 
 EXAMPLES = (
@@ -16,6 +17,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def regression(
     release: ReleaseFolder,
     formula: Annotated[
@@ -39,12 +41,11 @@ def regression(
     ] = "normal",
     confidence: Confidence = 0.95,
     target: TargetName = "table",
+    reading: Running,
     as_json: AsJson = False,
 ) -> None:
     """Fit a regression; response, covariates or both may be perturbed."""
-    from sfumato.release import load_release
-
-    fitted = load_release(release).regression(
+    fitted = reading.load_release(release).regression(
         formula,
         family=family,
         where=where,

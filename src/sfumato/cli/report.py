@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, ReleaseFolder, SqlQuery, TableName
+from sfumato.cli.options import AsJson, ReleaseFolder
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show_json, talk
 
 EXAMPLES = (
@@ -17,6 +18,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def report(
     release: ReleaseFolder,
     *,
@@ -32,17 +34,14 @@ def report(
             help="The private rows, to show errors against the truth: a private page.",
         ),
     ] = None,
-    table: TableName = None,
-    query: SqlQuery = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Write a report on a release: promise, accuracy, margins with intervals, how to repeat it."""
-    from sfumato.data.private_table import read_table
-    from sfumato.release import load_release
     from sfumato.report import write_report
 
-    opened = load_release(release)
-    private = None if against is None else read_table(against, opened.schema, table=table, query=query)
+    opened = reading.load_release(release)
+    private = None if against is None else reading.read_table(against, opened.schema)
     # Names without folders: where files lie is nobody else's business.
     command = f"sfumato report {shlex.quote(release.name)} --out {shlex.quote(out.name)}"
     page = write_report(opened, out, against=private, command=command)

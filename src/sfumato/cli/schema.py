@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.guard import REFUSED
-from sfumato.cli.options import AsJson, Data, SqlQuery, TableName
+from sfumato.cli.options import AsJson, Data
+from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, show_json, talk, warn
 
 EXPLAIN_EXAMPLES = ("sfumato schema explain", "sfumato schema explain dates")
@@ -19,6 +20,7 @@ EXAMPLES = (
 )
 
 
+@with_options
 def infer(
     data: Data,
     *,
@@ -34,8 +36,7 @@ def infer(
             "--header", help="The first line does hold the column names, though they look like values."
         ),
     ] = False,
-    table: TableName = None,
-    query: SqlQuery = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Guess roles and categories from data, and say what a person must check."""
@@ -43,7 +44,7 @@ def infer(
     from sfumato.writing import refuse_existing, write_whole
 
     refuse_existing(out, parameter="out")
-    guess = infer_schema(data, table=table, query=query, has_header=header)
+    guess = infer_schema(data, **reading.source_options, has_header=header, engine=reading.make_engine())
     with write_whole(out, parameter="out") as (temporary,):
         temporary.write_text(guess.to_toml(), encoding="utf-8")
     if as_json:
@@ -55,19 +56,19 @@ def infer(
     talk("\n".join([title, *(f"{place}. {each}" for place, each in enumerate(guess.decisions, 1))]))
 
 
+@with_options
 def check(
     data: Data,
     schema: Annotated[Path, typer.Argument(metavar="SCHEMA", help="Schema file (TOML).", show_default=False)],
     *,
-    table: TableName = None,
-    query: SqlQuery = None,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Name everything in which data and a schema do not fit, with numbers of rows; exit 1 when something does not."""
     from sfumato.custody.check import check_schema
     from sfumato.values.schema import Schema
 
-    found = check_schema(data, Schema.read(schema), table=table, query=query)
+    found = check_schema(data, Schema.read(schema), **reading.source_options, engine=reading.make_engine())
     show(found, as_json=as_json)
     if not found.fits:
         talk("\n".join(f"- {sentence}" for sentence in found.sentences))

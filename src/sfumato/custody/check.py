@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.engine import Engine
 from sfumato.data.fitting import Misfit
 from sfumato.data.sources import open_source
 from sfumato.errors import nearest
@@ -75,7 +76,14 @@ class SchemaCheck:
 
 
 def check_schema(
-    data: Any, schema: Schema, *, table: str | None = None, query: str | None = None
+    data: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    engine: Engine | None = None,
 ) -> SchemaCheck:
     r"""Hold data against a schema, and name everything that does not fit.
 
@@ -85,8 +93,8 @@ def check_schema(
         Anything :func:`~sfumato.data.private_table.read_table` takes.
     schema
         What they should fit.
-    table, query
-        What to read of a database.
+    table, query, encoding, delimiter, engine
+        As for :func:`~sfumato.data.private_table.read_table`.
 
     Examples
     --------
@@ -98,12 +106,12 @@ def check_schema(
     job     missing     1
     job     outside     1
     """
-    source = open_source(data, table=table, query=query)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
     present = source.columns()
     absent = tuple((name, nearest(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)
     return SchemaCheck(
-        DuckDBEngine().misfits(source, known),
+        (engine or DuckDBEngine()).misfits(source, known),
         absent,
         tuple(name for name in present if name not in schema),
     )

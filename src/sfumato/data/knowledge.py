@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -96,6 +95,16 @@ def knowledge_from(source: Source, schema: Schema, *, engine: Engine | None = No
     return Knowledge(source, Schema(attributes=shared), engine or DuckDBEngine())
 
 
-def read_knowledge(data: Any, schema: Schema) -> Knowledge:
-    """Outside records from a CSV or Parquet file, or any Arrow table."""
-    return knowledge_from(open_source(Path(data) if isinstance(data, str) else data), schema)
+def read_knowledge(
+    data: Any,
+    schema: Schema,
+    *,
+    table: str | None = None,
+    query: str | None = None,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    engine: Engine | None = None,
+) -> Knowledge:
+    """Outside records from anything :func:`~sfumato.data.private_table.read_table` takes."""
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
+    return knowledge_from(source, schema, engine=engine)

@@ -156,8 +156,9 @@ def read_table(
     Parameters
     ----------
     data
-        A path to a CSV, Parquet or DuckDB file (``file.duckdb::table``), a pattern of such paths, a
-        ``sqlite:///`` or ``postgresql://`` address, or a pyarrow, polars or pandas table.
+        A path to a CSV, Parquet, Excel, SPSS, Stata, SAS or DuckDB file (``file.duckdb::table``), a pattern
+        of such paths, ``-`` for stdin, a ``sqlite:///`` or ``postgresql://`` address, or a pyarrow, polars or
+        pandas table.
     schema
         A schema, or the path of a schema file.
     table

@@ -118,7 +118,7 @@ CASES = {
     "empty file": Case(overwrite("people.csv", ""), PUBLISH, ("people.csv", "empty")),
     "no such file": Case(lambda folder: (folder / "people.csv").unlink(), PUBLISH, ("no file 'people.csv'",)),
     "unknown format": Case(
-        nothing, ("inspect", "people.xlsx", "--schema", "schema.toml"), ("people.xlsx", ".parquet")
+        nothing, ("inspect", "people.docx", "--schema", "schema.toml"), ("people.docx", ".parquet")
     ),
     "repeated column": Case(
         replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("two columns named 'sex'",)

@@ -17,6 +17,7 @@ from sfumato.custody.infer.kinds import Kind, date_bins, kind_of, prefix_length
 from sfumato.custody.infer.name_hints import HOUSEHOLD_WORDS, IDENTIFIER_WORDS, sensitive_word, suggests
 from sfumato.custody.infer.profiles import ColumnProfile, count_in_bins, profile_columns
 from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.engine import Engine
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SourceError
@@ -35,7 +36,9 @@ def infer_schema(
     table: str | None = None,
     query: str | None = None,
     encoding: str | None = None,
+    delimiter: str | None = None,
     has_header: bool = False,
+    engine: Engine | None = None,
 ) -> InferredSchema:
     """Guess roles and categories of a table's columns.
 
@@ -47,10 +50,12 @@ def infer_schema(
     ----------
     data
         Anything :func:`~sfumato.data.private_table.read_table` takes.
-    table, query, encoding
+    table, query, encoding, delimiter
         As for :func:`~sfumato.data.private_table.read_table`.
     has_header
         The first line holds the names of the columns, although they look like values.
+    engine
+        DuckDB on this machine unless said otherwise; no other can profile columns.
 
     Raises
     ------
@@ -66,13 +71,13 @@ def infer_schema(
     >>> [(each.name, str(each.role), each.kind) for each in guess.findings]
     [('age', 'identifier', 'never read'), ('hiv', 'sensitive', 'categories')]
     """
-    source = open_source(data, table=table, query=query, encoding=encoding)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
     if not has_header:
         refuse_values_as_names(source)
-    engine = DuckDBEngine()
-    profiles = profile_columns(source, engine)
+    profiling = engine if isinstance(engine, DuckDBEngine) else DuckDBEngine()
+    profiles = profile_columns(source, profiling)
     kinds = {each.name: kind_of(each) for each in profiles}
-    edges = _edges(source, engine, [each for each in profiles if kinds[each.name] is Kind.BINS])
+    edges = _edges(source, profiling, [each for each in profiles if kinds[each.name] is Kind.BINS])
     has_unique = any(each.is_unique and kinds[each.name] is Kind.IDENTIFIER for each in profiles)
     described = _one_of_each(
         [_describe(each, kinds[each.name], edges.get(each.name), has_unique=has_unique) for each in profiles]

@@ -74,9 +74,9 @@ def _recognised(asked: Asked) -> Source:
         if source is None:
             continue
         for option in asked.options:
-            if option != "query" and option not in member.takes:
+            if option != "query" and option not in source.takes:
                 raise SourceError(
-                    f"{source.description} is read by the source {member.kind!r}, to which {option} says nothing. "
+                    f"{source.description} is read by the source {source.kind!r}, to which {option} says nothing. "
                     f"Leave {option} out."
                 )
         return source

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sfumato.data.sql_text import quote_text
 from sfumato.errors import SourceError, nearest
@@ -96,7 +96,7 @@ class Source(ABC):
 
     @classmethod
     @abstractmethod
-    def recognise(cls, asked: Asked) -> Self | None:
+    def recognise(cls, asked: Asked) -> Source | None:
         """The source over what was asked for, or None where that is of another kind."""
 
     @property

@@ -66,7 +66,10 @@ def columns_of_query(source: Source, known: tuple[str, ...] = ()) -> tuple[str, 
         reason = "it is not SQL that DuckDB understands"
     except (duckdb.BinderException, duckdb.CatalogException):
         columns = f", whose columns are {', '.join(map(repr, known))}" if known else ""
-        reason = f"it names a table or a column that is not there. The rows are called data{columns}"
+        reason = (
+            "it names a table or a column that is not there, or compares text with numbers, which text files "
+            f"hold as text: cast(age as double) > 30. The rows are called data{columns}"
+        )
     except duckdb.Error:
         reason = "DuckDB refused it"
     raise SourceError(f"{source.description} cannot be run: {reason}. Try it in DuckDB's own shell.")

@@ -128,7 +128,6 @@ class CsvFile(Source):
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Read the file with the column names and the delimiter of its own header."""
-        del cursor
         header = self._header()
         # DuckDB takes `columns` by position, so they are the header's own names in the header's order.
         names = [name or f"unnamed column {place}" for place, name in enumerate(header.names)]
@@ -140,11 +139,9 @@ class CsvFile(Source):
             path, encoding = self.path, READ_IN_PLACE.get(header.encoding)
             compression = compression_of(path)
             if encoding is None:
-                path, encoding, compression = (
-                    stack.enter_context(in_utf_8(path, header.encoding)),
-                    "utf-8",
-                    None,
-                )
+                place = cursor.sql("select current_setting('temp_directory')").fetchall()[0][0]
+                path = stack.enter_context(in_utf_8(path, header.encoding, place))
+                encoding, compression = "utf-8", None
             yield (
                 f"(select * {left_out} from read_csv({quote_path(path)}, header=true, auto_detect=false, "
                 f"strict_mode=true, delim={quote_text(header.delimiter)}, quote='\"', escape='\"', "

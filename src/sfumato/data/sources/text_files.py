@@ -137,9 +137,15 @@ def _wrong(path: Path, encoding: str) -> SourceError:
 
 
 @contextmanager
-def in_utf_8(path: Path, encoding: str) -> Iterator[Path]:
-    """A copy of the file in UTF-8 that nobody else may read, for as long as it is needed."""
-    with tempfile.TemporaryDirectory(prefix="sfumato-") as folder:
+def in_utf_8(path: Path, encoding: str, place: str) -> Iterator[Path]:
+    """A copy of the file in UTF-8 that nobody else may read, for as long as it is needed.
+
+    In a folder of its own where the engine puts what exceeds memory, or where the system does when that
+    is no folder.
+    """
+    with tempfile.TemporaryDirectory(
+        prefix="sfumato-", dir=place if Path(place).is_dir() else None
+    ) as folder:
         copy = Path(folder) / "utf-8"
         try:
             with (

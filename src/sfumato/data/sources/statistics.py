@@ -1,0 +1,125 @@
+"""Files of statistical packages: SPSS, Stata, SAS."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sfumato.data.sources.base import Asked, Source, existing, told_apart, unchanged
+from sfumato.data.sources.cells import cell_text, registered
+from sfumato.errors import MissingExtraError, SourceError
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+READERS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+"""Endings, and what reads them."""
+
+ROWS_PER_PART = 50_000
+
+
+@dataclass(frozen=True)
+class StatisticalFile(Source):
+    """A file of SPSS, Stata or SAS, read with its value labels and missing codes.
+
+    A value that has a label is read as the label, other numbers as they are written. Codes that the
+    file declares missing are missing.
+    """
+
+    kind = "statistics"
+    reads = ", ".join(READERS)
+    takes = frozenset({"encoding"})
+
+    path: Path
+    encoding: str | None = None
+
+    @classmethod
+    def recognise(cls, asked: Asked) -> Self | None:
+        """By the ending of the name."""
+        return cls(asked.path, asked.encoding) if asked.path and asked.suffix in READERS else None
+
+    @property
+    def description(self) -> str:
+        """The file's name."""
+        return self.path.name
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """That codes are not what is read."""
+        said = "values are read by their labels where they have one, codes declared missing as missing"
+        return (f"{self.path.name}: {said}.",)
+
+    def columns(self) -> tuple[str, ...]:
+        """Column names from the file's head."""
+        return told_apart(self._head().column_names, self.description)
+
+    def stated_number_of_rows(self) -> int | None:
+        """Rows from the file's head, where it states them."""
+        stated = self._head().number_rows
+        return None if stated is None or stated < 0 else int(stated)
+
+    def _head(self) -> Any:
+        return self._read(metadataonly=True)[1]
+
+    def _read(self, **options: Any) -> Any:
+        """Columns and head as the library gives them; its own words could quote a cell, so they are replaced."""
+        try:
+            library = importlib.import_module("pyreadstat")
+        except ImportError:
+            raise MissingExtraError("reading files of SPSS, Stata and SAS", extra="statistics") from None
+        reader = getattr(library, READERS[existing(self.path).suffix.lower()])
+        try:
+            # Portable files of SPSS state theirs, and their reader takes none.
+            said = {} if self.encoding is None else {"encoding": self.encoding}
+            return reader(str(self.path), **said, **options)
+        except (library.ReadstatError, library.PyreadstatError, UnicodeDecodeError, TypeError):
+            raise SourceError(
+                f"{self.path.name} cannot be read: it is damaged, in another encoding, or not of the format its name says. "
+                "Say --encoding, or get it again from where it came."
+            ) from None
+
+    @contextmanager
+    def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
+        """Read the file in parts."""
+        head = self._head()
+        texts = {name: _texts_of_codes(labels) for name, labels in head.variable_value_labels.items()}
+        with (
+            unchanged(self.path),
+            registered(cursor, head.column_names, self._parts(head.column_names, texts)) as rows,
+        ):
+            yield rows
+
+    def _parts(self, names: list[str], texts: dict[str, dict[Any, str]]) -> Iterator[list[list[str | None]]]:
+        for start in itertools.count(0, ROWS_PER_PART):
+            columns, _ = self._read(output_format="dict", row_offset=start, row_limit=ROWS_PER_PART)
+            part = [[_labelled(cell, texts.get(name, {})) for cell in columns[name]] for name in names]
+            if part[0]:
+                yield part
+            if len(part[0]) < ROWS_PER_PART:
+                return
+
+
+def _labelled(cell: Any, texts: dict[Any, str]) -> str | None:
+    found = texts.get(cell)
+    return cell_text(cell) if found is None else found
+
+
+def _texts_of_codes(labels: dict[Any, str]) -> dict[Any, str]:
+    """Code to what is read for it; a label that several codes share is written with the code."""
+    uses = Counter(labels.values())
+    return {
+        code: label if uses[label] == 1 else f"{label} ({cell_text(code)})" for code, label in labels.items()
+    }

@@ -1,0 +1,87 @@
+"""Sheets of Excel and OpenDocument workbooks."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sfumato.data.sources.base import Asked, Source, existing, told_apart, unchanged
+from sfumato.data.sources.cells import cell_text, registered
+from sfumato.errors import MissingExtraError, SourceError, nearest
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class WorkbookSheet(Source):
+    """A sheet of a workbook, its first row the names of the columns.
+
+    A column without a name is not read. The sheet is held in memory while it is read.
+    """
+
+    kind = "workbook"
+    reads = ".xlsx, .xls, .xlsm, .xlsb, .ods"
+    takes = frozenset({"table"})
+
+    path: Path
+    sheet: str | None = None
+
+    @classmethod
+    def recognise(cls, asked: Asked) -> Self | None:
+        """By the ending of the name."""
+        return cls(asked.path, asked.table) if asked.path and asked.suffix in cls.reads.split(", ") else None
+
+    @property
+    def description(self) -> str:
+        """The file's name, and the sheet's where it was said."""
+        return self.path.name if self.sheet is None else f"{self.path.name}, sheet {self.sheet!r}"
+
+    def columns(self) -> tuple[str, ...]:
+        """The first row's texts."""
+        return told_apart([name for name in self._rows()[0] if name], self.description)
+
+    @contextmanager
+    def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
+        """Hand the sheet's cells over."""
+        with unchanged(existing(self.path)):
+            names, *rows = self._rows()
+            kept = [(place, name) for place, name in enumerate(names) if name]
+            columns = [[row[place] for row in rows] for place, _ in kept]
+            with registered(cursor, [name or "" for _, name in kept], [columns]) as found:
+                yield found
+
+    def _rows(self) -> list[list[str | None]]:
+        """All rows as texts, the names first."""
+        try:
+            library = importlib.import_module("python_calamine")
+        except ImportError:
+            raise MissingExtraError("reading workbooks", extra="excel") from None
+        try:
+            with library.CalamineWorkbook.from_path(str(existing(self.path))) as book:
+                rows = book.get_sheet_by_name(self._chosen(book)).to_python()
+        except library.CalamineError:
+            raise SourceError(
+                f"{self.path.name} cannot be read: it is damaged, locked with a password, or not a workbook. "
+                "Save it again, or as CSV."
+            ) from None
+        if not rows:
+            raise SourceError(
+                f"{self.description} is empty; a row with the column names comes first. Name another sheet by --table."
+            )
+        return [[cell_text(cell) for cell in row] for row in rows]
+
+    def _chosen(self, book: Any) -> str:
+        names = list(book.sheet_names)
+        if self.sheet is None and len(names) == 1:
+            return str(names[0])
+        if self.sheet is None:
+            sheets = ", ".join(map(repr, names))
+            raise SourceError(f"{self.path.name} has the sheets {sheets}. Say which by --table.")
+        if self.sheet not in names:
+            raise SourceError(f"{self.path.name} has no sheet {self.sheet!r}; {nearest(self.sheet, names)}")
+        return self.sheet
