@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic import ValidationError
@@ -57,6 +57,8 @@ class Members(Generic[Anything]):
     @cached_property
     def members(self) -> dict[str, type[Anything]]:
         """Every member by its public name, in alphabetical order."""
+        from importlib.metadata import entry_points
+
         found: dict[str, type[Anything]] = {}
         for name in self._own_modules():
             found |= self._members_of(name)
@@ -73,6 +75,25 @@ class Members(Generic[Anything]):
                 continue
             found |= theirs
         return dict(sorted(found.items()))
+
+    def find(self, name: str) -> type[Anything] | None:
+        """The member of that name, if there is one.
+
+        Where a file bears the name, nothing else is loaded: opening a release needs one law, not all.
+        """
+        if "members" not in vars(self):
+            for module in self._own_modules_named(name.replace("-", "_")):
+                if found := self._members_of(module).get(name):
+                    return found
+        return self.members.get(name)
+
+    def _own_modules_named(self, stem: str) -> Iterator[str]:
+        """Import names of the family's modules that are a file of that name, or a folder with one."""
+        places = [Path(each) for each in importlib.import_module(self.package).__path__]
+        for module in self._own_modules() if stem.isidentifier() else ():
+            inside = module.removeprefix(f"{self.package}.").split(".")
+            if inside[-1] == stem or any(each.joinpath(*inside, f"{stem}.py").is_file() for each in places):
+                yield module
 
     def _own_modules(self) -> Iterator[str]:
         """Import names of the modules in the family's package that may define members."""
@@ -119,12 +140,13 @@ class Family(Members[Member]):
         ParameterError
             When there is none; the message suggests the nearest.
         """
-        if name not in self.members:
+        found = self.find(name)
+        if found is None:
             raise ParameterError(
                 f"there is no {self.tag} {name!r}; {nearest(name, self.members)}{self.unusable_words()}",
                 parameter=self.tag,
             )
-        return self.members[name]
+        return found
 
     def make(self, name: str, parameters: Mapping[str, Any]) -> Member:
         """A member with its parameters; every problem is said in one message."""
@@ -155,13 +177,14 @@ class Family(Members[Member]):
             guessed: a wrong reading would give wrong numbers with confident error bars.
         """
         name = stored.get(self.tag)
-        if not isinstance(name, str) or name not in self.members:
+        member = self.find(name) if isinstance(name, str) else None
+        if member is None:
             raise ReleaseUnsupportedError(
                 f"the release uses the {self.tag} {name!r}, which this version of sfumato does not know. "
                 f"Install a newer version.{self.unusable_words()}"
             )
         try:
-            return self.members[name].model_validate(dict(stored))
+            return member.model_validate(dict(stored))
         except ValidationError as error:
             raise ReleaseUnsupportedError(
                 f"the release's {self.tag} {name!r} cannot be read: {' '.join(explain(error))}"

@@ -33,7 +33,10 @@ class Frozen(BaseModel, metaclass=_Explained):
     manifest with a field that this version does not know must not be read as if it were understood.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
+    # Built at first use: listing the members of a family needs their fields, not their validators.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False, defer_build=True
+    )
 
     refusal: ClassVar[type[SfumatoError]] = ParameterError
     """What is raised when a field is not as it should be."""

@@ -10,8 +10,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 import sfumato
+from samples import SCHEMA, people
 
 SOURCE = Path(sfumato.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -54,6 +56,28 @@ def test_listing_the_members_of_all_families_loads_nothing_heavy():
         "from sfumato.attacks import ATTACKS; ATTACKS.members"
     )
     assert not loaded & set(HEAVY)
+
+
+def test_a_question_loads_the_law_it_needs_and_no_table_library(tmp_path):
+    """Below some million rows the start is what users feel."""
+    release = tmp_path / "release"
+    table = sfumato.read_table(people(50), SCHEMA)
+    sfumato.publish(table, sfumato.RandomizedResponse(retention=0.5), release)
+    loaded = modules_after(f"import sfumato; sfumato.load_release({str(release)!r}).query(\"job = 'Sales'\")")
+    assert "sfumato.methods.randomized_response.law.perturbed_rows" in loaded
+    assert "sfumato.methods.anatomy.law" not in loaded
+    assert not loaded & {"pandas", "pyarrow", "scipy", "sfumato.methods.randomized_response.design"}
+
+
+def test_publishing_does_not_load_pandas(tmp_path):
+    """It is no dependency; where it is installed, pyarrow's conversions would load it."""
+    parquet.write_table(people(50), tmp_path / "people.parquet")
+    (tmp_path / "schema.toml").write_text(SCHEMA.to_toml(), encoding="utf-8")
+    loaded = modules_after(
+        f"import sfumato; table = sfumato.read_table({str(tmp_path / 'people.parquet')!r}, {str(tmp_path / 'schema.toml')!r})\n"
+        f"sfumato.publish(table, sfumato.RandomizedResponse(retention=0.5), {str(tmp_path / 'release')!r})"
+    )
+    assert not loaded & {"pandas", "scipy.stats"}
 
 
 def test_every_public_name_is_there():

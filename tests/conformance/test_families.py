@@ -10,6 +10,7 @@ from samples import LONG_SCHEMA, ratings
 from sfumato import read_table
 from sfumato.attacks import ATTACKS
 from sfumato.errors import ParameterError, ReleaseUnsupportedError, SfumatoError
+from sfumato.families import Family
 from sfumato.guarantees import GUARANTEES
 from sfumato.laws import LAWS
 from sfumato.methods.base import METHODS
@@ -27,6 +28,15 @@ each_member = pytest.mark.parametrize(
 def test_a_family_is_not_empty(family):
     """Discovery finds files, without a list."""
     assert family.members
+
+
+@each_member
+def test_a_member_is_found_by_its_name_alone(family, name, member):
+    """With or without looking at all others."""
+    again = Family(family.package, family.base, family.tag, module=family.module)
+    assert again.find(name) is member
+    assert again.find(f"{name}-x") is None
+    assert again.find("../base") is None
 
 
 @each_member

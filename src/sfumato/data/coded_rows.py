@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from sfumato.data.engine import Condition
+from sfumato.data.engine import Condition, Unfit
 from sfumato.data.fitting import Misfit
 from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
 from sfumato.data.sources.base import Asked, Source, fresh_name
@@ -135,9 +135,16 @@ class ArrayEngine:
         return CountTable(tuple(attributes), counted.reshape(counts.shape))
 
     def count_occupied(
-        self, source: Source, attributes: Sequence[Attribute], *, weight: str | None = None
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        weight: str | None = None,
+        unfit: Unfit = "refuse",
     ) -> OccupiedCounts:
         """Counts of the combinations that occur; with a weight, sums of that integer column."""
+        # Rows that are codes already fit their schema.
+        del unfit
         rows = _coded(source)
         _, first, place = np.unique(_combinations(rows, attributes), return_index=True, return_inverse=True)
         counts = np.zeros(first.size, dtype=np.int64)

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sfumato.data.arrow_arrays import as_numpy
 from sfumato.data.coding import category_code, cell_text, has_code, is_missing
 from sfumato.data.connection import KeptConnection
 from sfumato.data.engine import Condition, Unfit
@@ -93,20 +94,21 @@ class DuckDBEngine:
         self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
     ) -> Iterator[CodedBatch]:
         """All rows as codes, in batches."""
-        _require_columns(source, attributes)
         # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
         numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
         codes = [f"{category_code(each)} as {quote_name(each.name)}" for each in attributes]
         expressions = ", ".join(codes + numbers)
-        types = {**{each.name: each.code_type for each in attributes}, **dict.fromkeys(integers, np.int64)}
-        with self.open(source) as (cursor, relation):
+        types = {each.name: each.code_type for each in attributes} | dict.fromkeys(
+            integers, np.dtype(np.int64)
+        )
+        with self.open(source, attributes) as (cursor, relation):
             reader = cursor.sql(f"select {expressions} from {relation}").to_arrow_reader(ROWS_PER_BATCH)
             for batch in reader:
                 if any(column.null_count for column in batch.columns):
                     break
                 yield CodedBatch(
                     codes={
-                        name: column.to_numpy(zero_copy_only=False).astype(kind, copy=False)
+                        name: as_numpy(column).astype(kind, copy=False)
                         for (name, kind), column in zip(types.items(), batch.columns, strict=True)
                     },
                     number_of_rows=batch.num_rows,
@@ -119,21 +121,18 @@ class DuckDBEngine:
         self, source: Source, attributes: Sequence[Attribute], where: Sequence[Condition]
     ) -> CountTable:
         """Counts over the product of the attributes, among rows with the given codes."""
-        conditioned = [attribute for attribute, _ in where]
-        _require_columns(source, (*attributes, *conditioned))
         counts = empty_counts(attributes)
-        keys = ", ".join(category_code(each) for each in attributes)
         conditions = " and ".join(has_code(attribute, codes) for attribute, codes in where)
         clauses = f"where {conditions}" if conditions else ""
         grouping = "group by all" if attributes else ""
-        with self.open(source) as (cursor, relation):
-            selected = f"select {keys + ', ' if keys else ''}count(*) from {relation} {clauses} {grouping}"
-            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
-        *codes, totals = result.columns
-        if any(column.null_count for column in codes):
-            self._refuse(source, attributes)
-        index = tuple(column.to_numpy() for column in codes)
-        counts[index] = totals.to_numpy() if index else int(totals[0].as_py())
+        *codes, totals = self._arrays(
+            source,
+            attributes,
+            lambda rows: f"select {_keys(attributes)}count(*) as total from {rows} {clauses} {grouping}",
+            conditioned=[attribute for attribute, _ in where],
+        )
+        # Without attributes there is one cell, and one row for it.
+        counts[tuple(codes)] = totals if codes else totals[0]
         return CountTable(tuple(attributes), counts)
 
     def count_occupied(
@@ -145,57 +144,62 @@ class DuckDBEngine:
         unfit: Unfit = "refuse",
     ) -> OccupiedCounts:
         """Counts of the combinations that occur; with a weight, sums of that integer column."""
-        _require_columns(source, attributes)
-        keys = ", ".join(category_code(each) for each in attributes)
         codes_present = " and ".join(f"{category_code(each)} is not null" for each in attributes)
         fitting = f"where {codes_present}" if unfit == "skip" else ""
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
-        with self.open(source) as (cursor, relation):
-            selected = f"select {keys}, {measure} from {relation} {fitting} group by all"
-            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
-        return self._occupied(source, attributes, result.columns)
+        columns = self._arrays(
+            source,
+            attributes,
+            lambda rows: f"select {_keys(attributes)}{measure} as total from {rows} {fitting} group by all",
+        )
+        return _occupied(attributes, columns)
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows."""
-        _require_columns(source, attributes)
-        keys = "".join(f", {category_code(each)} as key{place}" for place, each in enumerate(attributes))
         # Without an order of its own the window numbers rows as they are read, which is as a scan gives them.
         portion = f"(row_number() over () - 1) // {rows_per_portion()} as portion"
-        with self.open(source) as (cursor, relation):
-            selected = f"select *, count(*) from (select {portion}{keys} from {relation}) group by all"
-            result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
-        portions, *columns = result.columns
-        return PortionCounts(self._occupied(source, attributes, columns), portions.to_numpy())
-
-    def _occupied(
-        self, source: Source, attributes: Sequence[Attribute], columns: Sequence[Any]
-    ) -> OccupiedCounts:
-        *codes, counts = columns
-        if any(column.null_count for column in codes):
-            self._refuse(source, attributes)
-        arrays = tuple(
-            column.to_numpy().astype(each.code_type) for each, column in zip(attributes, codes, strict=True)
+        portions, *columns = self._arrays(
+            source,
+            attributes,
+            lambda rows: (
+                f"select *, count(*) as total from (select {portion}, {_keys(attributes)} from {rows}) group by all"
+            ),
         )
-        return OccupiedCounts(tuple(attributes), arrays, counts.to_numpy())
+        return PortionCounts(_occupied(attributes, columns), portions)
+
+    def _arrays(
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        statement: Callable[[str], str],
+        *,
+        conditioned: Sequence[Attribute] = (),
+    ) -> list[Any]:
+        """The columns of a statement's result, refused where a row has no code."""
+        with self.open(source, (*attributes, *conditioned)) as (cursor, relation):
+            found = list(cursor.sql(statement(relation)).fetch_numpy().values())
+        # A masked array holds a NULL; asked by name, because masks themselves take long to load.
+        if any(type(column).__name__ == "MaskedArray" and column.mask.any() for column in found):
+            self._refuse(source, attributes)
+        return [np.asarray(column) for column in found]
 
     def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
         """All rows, gathered by the unit they belong to.
 
         One number stands for all codes of a row, so that the lists of a unit cannot fall out of step.
         """
-        _require_columns(source, (unit, *attributes))
         key = "0::bigint"
         for each in attributes:
             key = f"({key}) * {each.size} + {category_code(each)}"
         name = f"case when {is_missing(unit)} then null else {cell_text(unit)} end"
-        with self.open(source) as (cursor, relation):
+        with self.open(source, (unit, *attributes)) as (cursor, relation):
             selected = f"select {name} as name, list({key}) as keys from {relation} group by 1 order by 1"
             result = cursor.sql(selected).to_arrow_reader(ROWS_PER_BATCH).read_all()
         names, lists = (column.combine_chunks() for column in result.columns)
         keys = lists.flatten()
         if keys.null_count:
             self._refuse(source, attributes)
-        ends = np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False).astype(np.int64))
+        ends = np.cumsum(as_numpy(lists.value_lengths()), dtype=np.int64)
         if names.null_count:
             # Missing names sort last and are one group.
             without = int(ends[-1] - (ends[-2] if ends.size > 1 else 0))
@@ -205,7 +209,7 @@ class DuckDBEngine:
                 attribute=unit.name,
                 number_of_rows=without,
             )
-        rest = keys.to_numpy()
+        rest = as_numpy(keys)
         codes = {}
         for each in reversed(attributes):
             rest, code = np.divmod(rest, each.size)
@@ -240,13 +244,11 @@ class DuckDBEngine:
 
         Aggregated inside DuckDB: what crosses into Python is a histogram, however many groups there are.
         """
-        _require_columns(source, attributes)
-        codes = "".join(f"{category_code(each)} as key{place}, " for place, each in enumerate(attributes))
         # A value outside the schema has no code; whether there is one is found in the same pass.
         unfit = " or ".join(f"key{place} is null" for place in range(len(attributes))) or "false"
-        with self.open(source) as (cursor, relation):
+        with self.open(source, attributes) as (cursor, relation):
             rows = cursor.execute(
-                f"with counted as (select {codes}count(*) as size from {relation} group by all), "
+                f"with counted as (select {_keys(attributes)}count(*) as size from {relation} group by all), "
                 f"cells as (select *, {unfit} as unfit from counted), groups as ({groups}) "
                 "select size, different, count(*), bool_or(unfit) from groups where size > 0 group by all order by all"
             ).fetchall()
@@ -294,8 +296,18 @@ class DuckDBEngine:
         raise misfits_error(found)
 
     @contextmanager
-    def open(self, source: Source) -> Iterator[tuple[PatientCursor, str]]:
-        """A cursor with the source in it; every failure of reading becomes one sentence without values."""
+    def open(
+        self, source: Source, attributes: Sequence[Attribute] = ()
+    ) -> Iterator[tuple[PatientCursor, str]]:
+        """A cursor with the source in it; every failure of reading becomes one sentence without values.
+
+        Parameters
+        ----------
+        source
+            What is read.
+        attributes
+            Those that are asked for; a failure because one has no column is told as such.
+        """
         import duckdb
 
         try:
@@ -306,6 +318,8 @@ class DuckDBEngine:
         except duckdb.InterruptException:
             raise KeyboardInterrupt from None
         except (duckdb.Error, OSError) as error:
+            if isinstance(error, duckdb.BinderException):
+                _require_columns(source, attributes)
             raise _unreadable(source, error) from None
 
 
@@ -356,6 +370,19 @@ def _require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
             f"{source.description} has no column {names}; {nearest(absent[0], present)}",
             attribute=absent[0],
         )
+
+
+def _keys(attributes: Sequence[Attribute]) -> str:
+    """SQL: the code of every attribute, each followed by a comma."""
+    return "".join(f"{category_code(each)} as key{place}, " for place, each in enumerate(attributes))
+
+
+def _occupied(attributes: Sequence[Attribute], columns: Sequence[Any]) -> OccupiedCounts:
+    *codes, counts = columns
+    arrays = tuple(
+        column.astype(each.code_type, copy=False) for each, column in zip(attributes, codes, strict=True)
+    )
+    return OccupiedCounts(tuple(attributes), arrays, counts)
 
 
 def _rows(number: int) -> str:

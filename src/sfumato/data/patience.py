@@ -104,6 +104,11 @@ class PatientRelation:
         """All rows of the result."""
         return list(self._wait(self._relation.fetchall))
 
+    def fetch_numpy(self) -> dict[str, Any]:
+        """The whole result, an array for each column; masked where it holds NULL."""
+        found: dict[str, Any] = self._wait(self._relation.fetchnumpy)
+        return found
+
     def to_arrow_reader(self, rows_per_batch: int) -> PatientReader:
         """The result in batches."""
         return PatientReader(self._wait(lambda: self._relation.to_arrow_reader(rows_per_batch)), self._wait)

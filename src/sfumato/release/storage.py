@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.arrow_arrays import number_array, text_array
 from sfumato.data.portions import Read
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.data.sources.parquet import ParquetFile
-from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError
+from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError, SourceError
 from sfumato.laws import LAWS
 from sfumato.release.making import make_rows
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
@@ -198,7 +199,7 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
     """A function that appends a batch to a new file."""
     import pyarrow as pa
 
-    dictionaries = {each.name: pa.array(each.labels, pa.string()) for each in table.schema.attributes}
+    dictionaries = {each.name: text_array(each.labels) for each in table.schema.attributes}
     fields = [
         pa.field(each.name, pa.dictionary(_index_type(each.size), pa.string()), nullable=False)
         for each in table.schema.attributes
@@ -210,11 +211,11 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
         arrays = [
             # Codes fit their signed index type by construction, so the plain conversion is exact.
             pa.DictionaryArray.from_arrays(
-                pa.array(batch.codes[name].astype(field.type.index_type.to_pandas_dtype())),
+                number_array(batch.codes[name].astype(f"int{field.type.index_type.bit_width}")),
                 dictionaries[name],
             )
             if name in dictionaries
-            else pa.array(batch.codes[name].astype(np.int64, copy=False))
+            else number_array(batch.codes[name].astype(np.int64, copy=False))
             for name, field in zip(schema.names, schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -279,18 +280,16 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
         )
     if entry.format == "csv":
         return CsvFile(path)
-    _require_rows(path, entry)
-    return ParquetFile(path)
+    source = ParquetFile(path)
+    _require_rows(source, entry)
+    return source
 
 
-def _require_rows(path: Path, entry: TableEntry) -> None:
+def _require_rows(source: ParquetFile, entry: TableEntry) -> None:
     """Refuse a Parquet file of another length than is stated; a CSV file's length is seen when it is counted."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
-        found = pq.read_metadata(path).num_rows
-    except (pa.ArrowException, OSError):
+        found = source.stated_number_of_rows()
+    except SourceError:
         found = None
     if found != entry.number_of_rows:
         raise ReleaseDamagedError(

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from samples import people
-from sfumato.release.manifest import _checksum
+from sfumato.release.manifest import checksum
 
 MARKER = "Quetzalcoatl"
 """Planted in private cells; no message may contain it."""
@@ -90,7 +90,7 @@ def forge(change: Callable[[dict], object]) -> Callable[[Path], object]:
         descriptor = json.loads(path.read_text(encoding="utf-8"))
         change(descriptor["sfumato"])
         descriptor["sfumato"].pop("checksum")
-        descriptor["sfumato"]["checksum"] = _checksum(descriptor)
+        descriptor["sfumato"]["checksum"] = checksum(descriptor)
         path.write_text(json.dumps(descriptor), encoding="utf-8")
 
     return spoil

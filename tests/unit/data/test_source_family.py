@@ -165,7 +165,7 @@ def test_another_package_adds_a_source(monkeypatch, tmp_path):
     monkeypatch.setattr(Lines, "__module__", "lines_package")
     monkeypatch.setitem(sys.modules, "lines_package", module)
     point = importlib.metadata.EntryPoint("lines", "lines_package", SOURCES.package)
-    monkeypatch.setattr("sfumato.families.entry_points", lambda **_: [point])
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: [point])
     again = Members(SOURCES.package, SOURCES.base, SOURCES.tag)
     monkeypatch.setattr("sfumato.data.sources.SOURCES", again)
     (tmp_path / "jobs.lines").write_text("a\nb\nb\n")

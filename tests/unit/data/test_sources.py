@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -212,7 +213,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     ("data", "reason"),
     [
         ("nowhere.csv", "there is no file"),
-        ("data.xlsx", "cannot tell the format"),
+        ("data.docx", "cannot tell the format"),
         ("data.duckdb", "name the table"),
         ("sqlite:///x.db", "needs a table or a query"),
         (42, "cannot read rows from a int"),
@@ -284,3 +285,14 @@ def test_pandas_integers_and_floats_are_read_by_their_text():
     assert read_table(pd.DataFrame({"n": [1, 2, 2]}), schema).count_by(["n"]).counts.tolist() == [1, 2]
     with pytest.raises(DataError):
         read_table(pd.DataFrame({"n": [1.0, 2.0]}), schema).count_by(["n"])
+
+
+def test_columns_of_a_parquet_file_are_those_of_the_table_not_of_their_parts(tmp_path):
+    """A column may hold lists and records."""
+    nested = pa.table(
+        {"a": [{"x": 1, "y": [{"z": 2}]}], "b": [[[1]]], "c": [1], "d": [{"x": {"y": 1}}], "e": ["x"]}
+    )
+    pq.write_table(nested, tmp_path / "a.parquet")
+    source = open_source(tmp_path / "a.parquet")
+    assert source.columns() == ("a", "b", "c", "d", "e")
+    assert source.stated_number_of_rows() == 1

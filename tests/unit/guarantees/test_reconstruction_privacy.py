@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.errors import ParameterError
+from sfumato.guarantees.reconstruction_privacy import tails as tails_module
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy, require_achievable
 from sfumato.guarantees.reconstruction_privacy.tails import (
     Tails,
@@ -381,3 +382,16 @@ def test_rare_outcomes_of_a_tiny_mean_are_not_left_out():
     # Too high is above 50 * .0002 + .99 * 4.5 = 4.465 published rows.
     expected = own * binom.sf(3, 49, elsewhere) + (1 - own) * binom.sf(4, 49, elsewhere)
     assert tails.upper == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("trials", "probability"), [(0, 0.3), (1, 0.999), (10, 0.3), (1_000, 0.01), (100_000, 0.25)]
+)
+def test_binomial_probabilities_are_those_of_a_second_implementation(trials, probability):
+    """Relative to 1e-10: rounding adds up over the steps from one outcome to the next."""
+    from scipy.stats import binom
+
+    first, found = tails_module._binomial(trials, probability)
+    expected = binom.pmf(np.arange(first, first + found.size), trials, probability)
+    assert found == pytest.approx(expected, rel=1e-10, abs=1e-200)
+    assert found.sum() == pytest.approx(1, rel=1e-14)

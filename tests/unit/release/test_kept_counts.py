@@ -33,10 +33,10 @@ class CountingEngine(DuckDBEngine):
 
     passes = 0
 
-    def open(self, source):
+    def open(self, source, attributes=()):
         """Count, then open."""
         self.passes += 1
-        return super().open(source)
+        return super().open(source, attributes)
 
 
 @pytest.fixture

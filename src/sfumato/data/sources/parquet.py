@@ -36,19 +36,27 @@ class ParquetFile(Source):
 
     def columns(self) -> tuple[str, ...]:
         """Column names from the file's footer."""
-        return told_apart(self._footer().schema.to_arrow_schema().names, self.description)
+        # A column that is a table itself is followed by its parts, all of them below the one root.
+        names, inside = [], 0
+        for name, parts in self._footer("name, coalesce(num_children, 0) from parquet_schema")[1:]:
+            if inside == 0:
+                names.append(name)
+            inside = max(inside - 1, 0) + parts
+        return told_apart(names, self.description)
 
     def stated_number_of_rows(self) -> int | None:
         """Rows from the file's footer."""
-        return int(self._footer().num_rows)
+        return int(self._footer("num_rows from parquet_file_metadata")[0][0])
 
-    def _footer(self) -> Any:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+    def _footer(self, asked: str) -> list[tuple[Any, ...]]:
+        # DuckDB's reader and not pyarrow's, which takes longer to load than a small question takes in all.
+        import duckdb
 
+        path = quote_path(existing(self.path))
         try:
-            return pq.read_metadata(existing(self.path))
-        except (OSError, pa.ArrowException):
+            with duckdb.connect() as connection:
+                return connection.execute(f"select {asked}({path})").fetchall()
+        except duckdb.Error:
             raise SourceError(
                 f"{self.path.name} is not a whole Parquet file: it is damaged, truncated or of another format. "
                 "Get it again from where it came."

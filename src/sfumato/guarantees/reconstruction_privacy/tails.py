@@ -142,12 +142,15 @@ def exact_tails(rows: int, count: int, *, retention: float, size: int, relative_
 
 def _binomial(trials: int, probability: float) -> tuple[int, Floats]:
     """First outcome and probabilities of a binomial, without the outcomes that hardly ever come."""
-    from scipy.stats import binom
-
     mean = trials * probability
     reach = DEVIATIONS_KEPT * (1 + math.sqrt(mean * (1 - probability)))
     first, last = max(0, math.floor(mean - reach)), min(trials, math.ceil(mean + reach))
-    return first, np.asarray(binom.pmf(np.arange(first, last + 1), trials, probability))
+    outcomes = np.arange(first, last)
+    # Each probability from the one before: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p)).
+    steps = np.log((trials - outcomes) * probability / ((outcomes + 1) * (1 - probability)))
+    logarithms = np.concatenate([[0.0], np.cumsum(steps)])
+    weights = np.exp(logarithms - logarithms.max())
+    return first, np.asarray(weights / weights.sum())
 
 
 def lower_tails_by_size(*, retention: float, size: int, relative_error: float) -> Iterator[Floats]:

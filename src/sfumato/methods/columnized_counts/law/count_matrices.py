@@ -109,11 +109,11 @@ def sampling_delta(rate: float, count: int, epsilon: float) -> float:
     >>> [f"{sampling_delta(0.1, count, 1.0):.3g}" for count in (1, 2, 5, 10)]
     ['0.1', '0.01', '0.00046', '9.12e-06']
     """
-    from scipy.stats import binom
+    from scipy.special import bdtrc
 
     if 1 - rate < math.exp(-epsilon):
         return 1.0
-    return float(binom.sf(math.floor(count * (1 - (1 - rate) * math.exp(-epsilon)) + 1e-12), count, rate))
+    return float(bdtrc(math.floor(count * (1 - (1 - rate) * math.exp(-epsilon)) + 1e-12), count, rate))
 
 
 def total_noise(published: Sequence[int] | npt.NDArray[Any], count: int) -> float:

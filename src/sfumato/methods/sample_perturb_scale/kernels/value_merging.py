@@ -97,10 +97,10 @@ def critical_value(categories: int, *, degrees_of_freedom: DegreesOfFreedom = "m
     >>> round(critical_value(2), 3), round(critical_value(2, degrees_of_freedom="m"), 3)
     (3.841, 5.991)
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri
 
     degrees = categories - 1 if degrees_of_freedom == "m-1" else categories
-    return float(chi2.isf(SIGNIFICANCE, degrees))
+    return float(chdtri(degrees, SIGNIFICANCE))
 
 
 def merge_values(
