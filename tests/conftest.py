@@ -13,6 +13,9 @@ from statistical import alarm_budget as _alarm_budget
 settings.register_profile("without a clock", deadline=None)
 settings.load_profile("without a clock")
 
+collect_ignore = ["plugins"]
+"""Packages of others, which tests install; one of them is broken on purpose."""
+
 # Taken before worker processes start, so that they inherit it.
 _alarm_budget.entropy()
 

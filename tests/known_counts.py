@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.values.answers import AnswerTable
+from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from sfumato.methods.splu_gen.design import SPLUGen
     from sfumato.release import Release, load_release
     from sfumato.report import write_report
-    from sfumato.values.answers import Answer, AnswerTable
+    from sfumato.values.answer_tables import AnswerTable
+    from sfumato.values.answers import Answer
     from sfumato.values.counts import CountTable
     from sfumato.values.estimates import Estimates
     from sfumato.values.schema import Attribute, Role, Schema
@@ -39,7 +40,7 @@ _HOMES = {
     "ATTACKS": "sfumato.attacks",
     "Anatomy": "sfumato.methods.anatomy.design",
     "Answer": "sfumato.values.answers",
-    "AnswerTable": "sfumato.values.answers",
+    "AnswerTable": "sfumato.values.answer_tables",
     "Attribute": "sfumato.values.schema",
     "ColumnizedCounts": "sfumato.methods.columnized_counts.design",
     "CountTable": "sfumato.values.counts",

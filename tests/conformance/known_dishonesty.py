@@ -34,22 +34,14 @@ class Known:
 
 BOTH = ("table", "population")
 
-NO_WIDTH_AT_ZERO = (
-    "about the population, a combination that nobody in the table has gets an interval of no width"
-)
 ROWS_LEFT_OUT = (
     "rows that were left out are counted as none, and the errors count the noise of the others alone"
-)
-EVEN_SPREAD = (
-    "the error of spreading rows evenly over what a generalized value covers is not in the standard error, so that "
-    "intervals are too narrow wherever rows were generalized"
 )
 SUMS_THAT_ARE_EXACT = (
     "sums over all sensitive values are published exactly, and their errors do not cancel to none"
 )
 
 REGISTER: tuple[Known, ...] = (
-    Known("anatomy", "coverage", "joint", ("population",), NO_WIDTH_AT_ZERO),
     Known("anatomy", "width", "sum", ("table",), SUMS_THAT_ARE_EXACT),
     *(
         Known("columnized-counts", aspect, kind, BOTH, ROWS_LEFT_OUT)

@@ -8,7 +8,6 @@ import functools
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError
-from sfumato.values.estimates import Estimates
 
 
 def off_by_fifty(estimates):
@@ -34,7 +33,8 @@ def refusing(estimates):
 def scaled(estimates, factor):
     """Standard errors multiplied by a factor."""
     covariance = None if estimates.covariance is None else factor**2 * estimates.covariance
-    return Estimates(estimates.values, factor**2 * estimates.variances, covariance, estimates.bounds)
+    variances = factor**2 * estimates.variances
+    return dataclasses.replace(estimates, variances=variances, covariance=covariance, limits=None)
 
 
 def sabotage(monkeypatch, law, fault):

@@ -11,7 +11,7 @@ import numpy as np
 
 from sfumato.errors import NoSolutionError, QueryError, TooLargeError, nearest
 from sfumato.laws import Target
-from sfumato.values.answers import AnswerTable
+from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import show

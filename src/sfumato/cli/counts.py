@@ -21,7 +21,7 @@ from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show, talk
 
 if TYPE_CHECKING:
-    from sfumato.values.answers import AnswerTable
+    from sfumato.values.answer_tables import AnswerTable
 
 
 EXAMPLES = (

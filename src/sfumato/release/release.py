@@ -16,9 +16,10 @@ from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
 from sfumato.release.analyses import Analyses
 from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
-from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
-from sfumato.release.signature import Signature, read_signature
-from sfumato.values.answers import Answer, AnswerTable
+from sfumato.release.manifest import Manifest, TableEntry
+from sfumato.release.signature import Signature, fitting_signature
+from sfumato.values.answer_tables import AnswerTable
+from sfumato.values.answers import Answer
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -105,22 +106,8 @@ class Release(Analyses):
 
     @cached_property
     def signature(self) -> Signature | None:
-        """Who vouches for it; None where nobody signed.
-
-        Raises
-        ------
-        ReleaseDamagedError
-            When the signature is not of this manifest.
-        """
-        if self.folder is None:
-            return None
-        found = read_signature(self.folder)
-        if found is not None and not found.fits((self.folder / MANIFEST_NAME).read_bytes()):
-            raise ReleaseDamagedError(
-                "the release's signature is not of its manifest: one of them was changed after signing. "
-                "Get the release again from where it came."
-            )
-        return found
+        """Who vouches for it; None where nobody signed, refused where it is not of this manifest."""
+        return None if self.folder is None else fitting_signature(self.folder)
 
     @cached_property
     def guarantees(self) -> tuple[Guarantee, ...]:

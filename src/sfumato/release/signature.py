@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.errors import ParameterError, ReleaseDamagedError
+from sfumato.release.manifest import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -111,6 +112,23 @@ def read_signature(folder: Path) -> Signature | None:
     if not path.is_file() or path.is_symlink():
         return None
     return Signature.from_text(_short_text(path, "signature"))
+
+
+def fitting_signature(folder: Path) -> Signature | None:
+    """The signature in a release's folder, or None where there is none.
+
+    Raises
+    ------
+    ReleaseDamagedError
+        When it is not of the manifest beside it.
+    """
+    found = read_signature(folder)
+    if found is not None and not found.fits((folder / MANIFEST_NAME).read_bytes()):
+        raise ReleaseDamagedError(
+            "the release's signature is not of its manifest: one of them was changed after signing. "
+            "Get the release again from where it came."
+        )
+    return found
 
 
 def read_public_key(path: Path) -> bytes:

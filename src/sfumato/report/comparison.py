@@ -14,7 +14,8 @@ from sfumato.guarantees.amplification import Amplification
 from sfumato.release import Release
 from sfumato.report.margin_sections import LEVEL
 from sfumato.report.margins import CONFIDENCE_LEVEL
-from sfumato.values.answers import Answer, AnswerTable
+from sfumato.values.answer_tables import AnswerTable
+from sfumato.values.answers import Answer
 from sfumato.values.arrays import Integers
 from sfumato.values.number_text import show_share
 from sfumato.values.result_tables import ResultTable

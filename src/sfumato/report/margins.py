@@ -12,7 +12,7 @@ import numpy.typing as npt
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
 from sfumato.release import Release
-from sfumato.values.answers import AnswerTable
+from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.schema import Attribute
 from sfumato.watching import steps

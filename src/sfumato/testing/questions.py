@@ -15,8 +15,10 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
 from sfumato.laws.base import Target
 from sfumato.release.release import Release
-from sfumato.values.answers import Answer, AnswerTable
-from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.answer_tables import AnswerTable
+from sfumato.values.answers import Answer
+from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
@@ -36,41 +38,41 @@ LARGEST_NUMBER_OF_SHARES = 3
 class Answers:
     """Numbers answered together: estimates, standard errors and ends of 95 % intervals, each ``(n,)``.
 
-    ``bounds`` are those that the release calls certain, where it does.
+    ``least`` and ``most`` are the ends between which the release calls the truth certain, infinite where it does not;
+    ``certainty`` is what each number claims of itself.
     """
 
     values: Floats
     standard_errors: Floats
     low: Floats
     high: Floats
-    bounds: tuple[Floats, Floats] | None = None
+    least: Floats
+    most: Floats
+    certainty: Certainties
 
     @classmethod
     def of_estimates(cls, estimates: Estimates) -> Answers:
         """What estimates say at 95 %."""
         low, high = estimates.intervals(0.95)
-        return cls(estimates.values, estimates.standard_errors, low, high, estimates.bounds)
+        least, most = estimates.ends()
+        return cls(estimates.values, estimates.standard_errors, low, high, least, most, estimates.certainty)
 
     @classmethod
     def of_answers(cls, answers: Sequence[Answer]) -> Answers:
         """Several single answers side by side."""
-        numbers = np.array([(each.estimate, each.standard_error, each.low, each.high) for each in answers])
-        stated = [each.bounds for each in answers]
-        # Infinite bounds say nothing, and so does having none; but none at all means that errors are all there is.
-        bounds = None
-        if any(each is not None for each in stated):
-            least, most = np.array([each or (-np.inf, np.inf) for each in stated]).T
-            bounds = (least, most)
-        values, standard_errors, low, high = numbers.T
-        return cls(values, standard_errors, low, high, bounds)
-
-    @property
-    def claims_no_error(self) -> Booleans:
-        """Which numbers are said to be the truth itself, ``(n,)``."""
-        is_certain = np.ones(self.values.shape, dtype=np.bool_)
-        if self.bounds is not None:
-            is_certain = self.bounds[0] == self.bounds[1]
-        return np.asarray((self.standard_errors == 0) & is_certain)
+        numbers = [
+            (
+                each.estimate,
+                each.standard_error,
+                each.low,
+                each.high,
+                *((each.estimate,) * 2 if each.is_exact else each.bounds or (-np.inf, np.inf)),
+            )
+            for each in answers
+        ]
+        values, errors, low, high, least, most = np.array(numbers, dtype=np.float64).T
+        claims = np.array([each.certainty for each in answers], dtype=np.int8)
+        return cls(values, errors, low, high, least, most, claims)
 
 
 class Asked:

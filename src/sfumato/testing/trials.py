@@ -17,6 +17,7 @@ from sfumato.release.in_memory import hold_release
 from sfumato.testing.memory import in_memory, redrawn
 from sfumato.testing.questions import Answers, Asked, Block, Kind, blocks_of
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 
@@ -39,8 +40,8 @@ class Record:
     covered
         1 where the 95 % interval held the truth, 0 where it did not.
     false_claims
-        1 where a number was said to be without error and was not the truth, or where the truth lay outside bounds
-        that were said to be certain; 0 elsewhere.
+        1 where a number that is called exact was not the truth, where the truth lay outside bounds that are called
+        certain, or where an error of 0 was stated of a number that is not called exact; 0 elsewhere.
     refusal
         What the release said when it refused; empty when none did.
     """
@@ -140,21 +141,19 @@ class _Gathering:
         self.arrays = np.full((5, releases, len(block.labels)), np.nan)
 
     def take(self, release: int, answers: Answers, truth: Floats) -> None:
-        low, high = answers.low, answers.high
         slack = ROUNDING * np.maximum(1, np.abs(truth))
-        is_inside = (low - slack <= truth) & (truth <= high + slack)
-        is_false = answers.claims_no_error & (np.abs(answers.values - truth) > slack)
-        # Bounds are about the table; what a population holds is never certain.
-        is_false &= self.target == "table"
-        if answers.bounds is not None and self.target == "table":
-            is_false |= (truth < answers.bounds[0] - slack) | (answers.bounds[1] + slack < truth)
+        is_inside = (answers.low - slack <= truth) & (truth <= answers.high + slack)
+        # What is exact lies between itself and itself.
+        is_false = (truth < answers.least - slack) | (answers.most + slack < truth)
+        is_false |= (answers.standard_errors == 0) & (answers.certainty < Certainty.EXACT)
         # Without a standard error there is no interval either.
-        stated = np.isfinite(answers.standard_errors)
-        covered = np.where(stated, is_inside, np.nan)
+        covered = np.where(np.isfinite(answers.standard_errors), is_inside, np.nan)
+        # The error of a bounded number is no chance error, and nothing is stated about its size.
+        stated = np.where(answers.certainty == Certainty.BOUNDED, np.nan, answers.standard_errors)
         errors = answers.values - truth
         # The last digits of floats are no bias.
         errors[np.abs(errors) <= slack] = 0
-        self.arrays[:, release] = (truth, errors, answers.standard_errors, covered, is_false)
+        self.arrays[:, release] = (truth, errors, stated, covered, is_false)
         # A share of an empty group is no number, and nothing can be held against it.
         self.arrays[1:, release, ~np.isfinite(truth)] = np.nan
 

@@ -105,8 +105,8 @@ def _of_errors(kind: Kind, target: Target, records: list[Record]) -> Iterator[Fa
     """Stated standard errors against real errors: E(error^2) = E(stated variance) for an unbiased variance."""
     labels = np.array([label for each in records for label in each.labels])
     kept = np.hstack([_is_large(each) for each in records])
-    real = np.hstack([each.errors for each in records]) ** 2
     stated = np.hstack([each.standard_errors for each in records]) ** 2
+    real = np.where(np.isfinite(stated), np.hstack([each.errors for each in records]) ** 2, np.nan)
     sizes = _mean(np.abs(np.hstack([each.truths for each in records])), axis=0)
     # Each question counts alike: its squares are divided by their mean, stated and real together.
     scale = (_mean(real, axis=0) + _mean(stated, axis=0)) / 2

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-import numpy as np
-
 from sfumato.errors import ParameterError
-from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show
-from sfumato.values.schema import Attribute
 
 
 def show_bounds(bounds: tuple[float, float] | None) -> str:
@@ -160,7 +155,7 @@ class Answer:
             law,
             target,
             estimator,
-            _bounds_of(estimates)[0],
+            bounds_of(estimates)[0],
             note,
             Certainty(int(estimates.certainty[0])),
         )
@@ -229,192 +224,7 @@ class Answer:
         }
 
 
-@dataclass(frozen=True, eq=False)
-class AnswerTable:
-    """Estimated counts over the categories of some attributes.
-
-    Parameters
-    ----------
-    attributes
-        One for each axis.
-    codes
-        For each attribute, the codes that appear, in order.
-    estimates
-        Flattened in the order of the attributes, the last one fastest.
-    is_consistent
-        The values were made non-negative and to add up; they are then biased, and the standard errors
-        are those of the unbiased estimates they came from.
-    """
-
-    attributes: tuple[Attribute, ...]
-    codes: tuple[tuple[int, ...], ...]
-    estimates: Estimates
-    confidence_level: float
-    method: str
-    law: str
-    target: str
-    is_consistent: bool = False
-    estimator: str = "unbiased"
-
-    @property
-    def values(self) -> Floats:
-        """Estimates as an array with one axis for each attribute."""
-        return self.estimates.values.reshape([len(codes) for codes in self.codes])
-
-    @property
-    def standard_errors(self) -> Floats:
-        """Standard errors in the same shape."""
-        return self.estimates.standard_errors.reshape([len(codes) for codes in self.codes])
-
-    def intervals(self) -> tuple[Floats, Floats]:
-        """Ends of the intervals, flattened; those of consistent estimates are cut at zero."""
-        low, high = self.estimates.intervals(self.confidence_level)
-        return (np.clip(low, 0, None), np.clip(high, 0, None)) if self.is_consistent else (low, high)
-
-    def __repr__(self) -> str:
-        kind = "consistent" if self.is_consistent else "unbiased"
-        names = ", ".join(each.name for each in self.attributes)
-        return f"AnswerTable({names}: {self.estimates.values.size} cells, {kind})"
-
-    def __str__(self) -> str:
-        return self.summary()
-
-    def cells(self) -> Iterator[tuple[tuple[str, ...], float, float, float, float]]:
-        """Labels, estimate, standard error, low and high of every cell."""
-        low, high = self.intervals()
-        labels = [
-            [attribute.labels[code] for code in codes]
-            for attribute, codes in zip(self.attributes, self.codes, strict=True)
-        ]
-        for index, position in enumerate(np.ndindex(*[len(each) for each in labels])):
-            yield (
-                tuple(each[place] for each, place in zip(labels, position, strict=True)),
-                float(self.estimates.values[index]),
-                float(self.estimates.standard_errors[index]),
-                float(low[index]),
-                float(high[index]),
-            )
-
-    def column_names(self) -> tuple[str, ...]:
-        """Names for a flat table: the attributes, then estimate, std_error, low, high; never one name twice."""
-        names = [each.name for each in self.attributes]
-        for name in ("estimate", "std_error", "low", "high"):
-            while name in names:
-                # An attribute may well be called "low".
-                name += "_"  # noqa: PLW2901
-            names.append(name)
-        return tuple(names)
-
-    def bounds(self) -> list[tuple[float, float] | None]:
-        """Certain bounds of every cell, in the order of :meth:`cells`; None where the release states none."""
-        return _bounds_of(self.estimates)
-
-    def certainties(self) -> list[Certainty]:
-        """What every cell claims, in the order of :meth:`cells`."""
-        return [Certainty(each) for each in self.estimates.certainty.tolist()]
-
-    def summary(self) -> str:
-        """A table for people, with what must be known to read it."""
-        claims = self.certainties()
-        # A column that says "estimated" all the way down says nothing.
-        is_mixed = any(each is not Certainty.ESTIMATED for each in claims)
-        certain = () if self.estimates.bounds is None else ("At least", "At most")
-        header = [*(each.name for each in self.attributes), "Estimate", "Std. error", "Low", "High", *certain]
-        header += ["Certainty"] if is_mixed else []
-        nothing = (-math.inf, math.inf)
-        body = [
-            [
-                *labels,
-                *(show_end(number, error) for number in (value, error, low, high)),
-                *((show_end(each, 0) for each in bounds or nothing) if certain else ()),
-                *([claim.word] if is_mixed else []),
-            ]
-            for (labels, value, error, low, high), bounds, claim in zip(
-                self.cells(), self.bounds(), claims, strict=True
-            )
-        ]
-        widths = [max(len(row[column]) for row in [header, *body]) for column in range(len(header))]
-        text_columns = len(self.attributes)
-        lines = [
-            "  ".join(
-                cell.ljust(width) if column < text_columns else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in [header, *body]
-        ]
-        kind = (
-            "consistent: not negative and adding up, therefore biased"
-            if self.is_consistent
-            else f"{self.estimator}, so small counts can come out negative"
-            if self.estimator.startswith("unbiased")
-            else self.estimator
-        )
-        title = f"Estimated counts, {percent_as_stated(self.confidence_level)} intervals ({kind})"
-        return "\n".join([title, *lines])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data, as ``counts --json`` prints it."""
-        names = [each.name for each in self.attributes]
-        return {
-            "attributes": names,
-            "confidence": self.confidence_level,
-            "consistent": self.is_consistent,
-            "method": self.method,
-            "law": self.law,
-            "target": self.target,
-            "estimator": "consistent" if self.is_consistent else self.estimator,
-            "rows": [
-                {
-                    "values": dict(zip(names, labels, strict=True)),
-                    "estimate": value,
-                    "std_error": error,
-                    "low": finite_or_none(low),
-                    "high": finite_or_none(high),
-                    "certainty": claim.word,
-                    **bounds_to_dict(bounds),
-                }
-                for (labels, value, error, low, high), bounds, claim in zip(
-                    self.cells(), self.bounds(), self.certainties(), strict=True
-                )
-            ],
-        }
-
-    def to_arrow(self) -> Any:
-        """A pyarrow table with the columns of :meth:`column_names`."""
-        import pyarrow as pa
-
-        rows = [(*labels, *numbers) for labels, *numbers in self.cells()]
-        columns = zip(*rows, strict=True) if rows else [()] * len(self.column_names())
-        return pa.table(dict(zip(self.column_names(), map(list, columns), strict=True)))
-
-    def figure(self) -> dict[str, Any]:
-        """A Vega-Lite chart of the cells with their intervals, as plain data."""
-        points = [
-            {"cell": ", ".join(labels), "estimate": value, "low": low, "high": high}
-            for labels, value, _, low, high in self.cells()
-        ]
-        names = ", ".join(each.name for each in self.attributes)
-        cell = {"field": "cell", "type": "nominal", "sort": None, "title": names}
-        return {
-            "data": {"values": points},
-            "layer": [
-                {
-                    "mark": {"type": "rule"},
-                    "encoding": {
-                        "y": cell,
-                        "x": {"field": "low", "type": "quantitative", "title": "rows"},
-                        "x2": {"field": "high"},
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True},
-                    "encoding": {"y": cell, "x": {"field": "estimate", "type": "quantitative"}},
-                },
-            ],
-        }
-
-
-def _bounds_of(estimates: Estimates) -> list[tuple[float, float] | None]:
+def bounds_of(estimates: Estimates) -> list[tuple[float, float] | None]:
     """Certain bounds of every number; None where there is none on either side."""
     if estimates.bounds is None:
         return [None] * estimates.values.size

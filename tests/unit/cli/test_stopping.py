@@ -42,23 +42,34 @@ READING_VERBS = [
 ]
 
 
-def start(arguments, folder, stderr):
-    """A verb in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-c", "from sfumato.cli import main; main()", *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
-    )
+@pytest.fixture
+def start(folder):
+    """Starts a verb in a process of its own; whatever becomes of the test, it does not outlive it."""
+    started = []
+
+    def begin(arguments, stderr):
+        process = subprocess.Popen(
+            [sys.executable, "-c", "from sfumato.cli import main; main()", *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.mark.parametrize("verb", READING_VERBS, ids=lambda verb: " ".join(verb[:2]))
 @pytest.mark.usefixtures("release")
-def test_control_c_stops_every_verb_that_reads(folder, verb):
+def test_control_c_stops_every_verb_that_reads(folder, start, verb):
     """The engine is in the middle of a query; the verb ends at once, with one sentence, and writes nothing."""
     before = sorted(folder.iterdir())
-    process = start([*verb, *ENDLESS], folder, subprocess.PIPE)
+    process = start([*verb, *ENDLESS], subprocess.PIPE)
     with pytest.raises(subprocess.TimeoutExpired):
         process.communicate(timeout=4)
     process.send_signal(signal.SIGINT)
@@ -70,10 +81,10 @@ def test_control_c_stops_every_verb_that_reads(folder, verb):
     assert sorted(folder.iterdir()) == before
 
 
-def test_a_terminal_is_shown_phase_and_time_left(folder):
+def test_a_terminal_is_shown_phase_and_time_left(start):
     """On a terminal's stderr the phase, its share and the time left are shown; stdout stays clean."""
     ours, theirs = pty.openpty()
-    process = start(["inspect", "people.csv", "--schema", "schema.toml", *ENDLESS], folder, theirs)
+    process = start(["inspect", "people.csv", "--schema", "schema.toml", *ENDLESS], theirs)
     os.close(theirs)
     shown = b""
     deadline = time.monotonic() + 60

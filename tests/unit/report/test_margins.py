@@ -8,7 +8,7 @@ import pytest
 from sfumato.report.document import Figure, Folded, Grid, Paragraph, Subheading
 from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
 from sfumato.report.margins import Margin, OpenMargin, TrueMargin
-from sfumato.values.answers import AnswerTable
+from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute, Role

@@ -95,7 +95,7 @@ def squared(matrix: AxisMatrix) -> AxisMatrix:
     Examples
     --------
     >>> squared(TwoValued(3.0, -1.0))
-    TwoValued(diagonal=9.0, elsewhere=1.0)
+    TwoValued(diagonal=9.0, elsewhere=1.0, columns=None)
     """
     if isinstance(matrix, TwoValued):
         return TwoValued(matrix.diagonal**2, matrix.elsewhere**2, matrix.columns)
@@ -124,6 +124,6 @@ def transposed(matrix: AxisMatrix) -> AxisMatrix:
     Examples
     --------
     >>> transposed(TwoValued(3.0, -1.0))
-    TwoValued(diagonal=3.0, elsewhere=-1.0)
+    TwoValued(diagonal=3.0, elsewhere=-1.0, columns=None)
     """
     return matrix.T if isinstance(matrix, np.ndarray) else matrix

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Sequence
 from typing import Annotated, Literal
@@ -18,19 +17,12 @@ from record_swapping.kernels.moments import (
 )
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import Formula, codes_shown, feasible, indicator, names_of
-from sfumato.laws.base import Law, Published, Target
+from sfumato.laws.base import Law, Published
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Feasibility
 from sfumato.values.selection import Selection, Tabulation
-
-ROWS_MORE = 3
-"""Added to the variance of drawing rows: normal intervals around counts of a few rows then cover 95 %, and an
-empty cell, which a population need not have, gets a width."""
-
-
-ROUNDING = 1e-9
-"""Share of the rows below which a variance is none."""
 
 
 class SwappedRows(Law):
@@ -57,24 +49,6 @@ class SwappedRows(Law):
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> SwappedCounts:
         """Published counts over the groups and what is asked about."""
         return SwappedCounts(published, self, asked)
-
-    def estimate(
-        self, published: Published, tabulation: Tabulation, *, target: Target = "table"
-    ) -> Estimates:
-        """Unbiased counts of the cells."""
-        return _widened(
-            super().estimate(published, tabulation, target=target), target, published.number_of_rows
-        )
-
-    def estimate_selections(
-        self, published: Published, selections: Sequence[Selection], *, target: Target = "table"
-    ) -> Estimates:
-        """Unbiased counts of the selections."""
-        return _widened(
-            super().estimate_selections(published, selections, target=target),
-            target,
-            published.number_of_rows,
-        )
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -162,8 +136,7 @@ class SwappedCounts(Formula):
         if short.any():
             independent = self._covariance(self._weights(asked)[short], _covariance_without_association)
             variances[short] = np.diagonal(independent)
-        # Margins are exact; what is left of their variances are the last digits of floats.
-        return np.asarray(np.where(variances > ROUNDING * self.number_of_rows, variances, 0))
+        return np.clip(variances, 0, None)
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """Unbiased, added up over the groups."""
@@ -173,6 +146,12 @@ class SwappedCounts(Formula):
             whole = self._covariance(both, unbiased_covariance)
             self._known[one, other] = whole if one == other else whole[: len(first), len(first) :]
         return self._known[one, other]
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """Exact unless swapped attributes are asked about together with others than those of the groups."""
+        swapped = [name in self.law.swapped for name in names_of([asked]) if name not in self.law.within]
+        is_mixed = any(swapped) and not all(swapped)
+        return all_claim(Certainty.ESTIMATED if is_mixed else Certainty.EXACT, number)
 
     def _covariance(self, weights: Floats, of_cells: object) -> Floats:
         """Covariance of sums weighted by ``(numbers, groups, rest, values)``."""
@@ -199,15 +178,6 @@ class SwappedCounts(Formula):
                 inside = np.multiply.outer(inside, axis)
             weights.append(inside.reshape(self.cells.shape))
         return np.array(weights).reshape(-1, *self.cells.shape)
-
-
-def _widened(estimates: Estimates, target: Target, rows: int) -> Estimates:
-    """About a population, with some rows more in the variance of drawing."""
-    if target == "table":
-        return estimates
-    more = ROWS_MORE * np.clip(1 - estimates.values / rows, 0, 1)
-    covariance = None if estimates.covariance is None else estimates.covariance + np.diag(more)
-    return dataclasses.replace(estimates, variances=estimates.variances + more, covariance=covariance)
 
 
 def _told_apart(cells: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -118,7 +118,10 @@ def test_retentions_chosen_on_private_rows_are_marked_in_the_manifest(tmp_path):
     )
     release = publish(read_table(people(), SCHEMA), again, tmp_path / "out")
     assert "reconstruction risk" in release.manifest.chosen_from_private_data["retention"]
-    assert PROMISE in load_release(release.folder).guarantees
+    assert (
+        PROMISE.under(["the parameter retention, chosen from the private rows"])
+        in load_release(release.folder).guarantees
+    )
 
 
 def test_a_parameter_said_to_come_from_private_rows_is_repeated(tmp_path):
