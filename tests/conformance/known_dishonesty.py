@@ -37,16 +37,21 @@ BOTH = ("table", "population")
 ROWS_LEFT_OUT = (
     "rows that were left out are counted as none, and the errors count the noise of the others alone"
 )
-SUMS_THAT_ARE_EXACT = (
-    "sums over all sensitive values are published exactly, and their errors do not cancel to none"
+EVEN_SPREAD = (
+    "about the population, the error of spreading rows evenly over what a generalized value covers is not in the "
+    "standard error"
 )
 
 REGISTER: tuple[Known, ...] = (
-    Known("anatomy", "width", "sum", ("table",), SUMS_THAT_ARE_EXACT),
     *(
         Known("columnized-counts", aspect, kind, BOTH, ROWS_LEFT_OUT)
         for aspect in ("coverage", "spread")
         for kind in ("margin", "joint", "sum", "contrast", "share")
+    ),
+    Known("generalization", "coverage", "sum", ("population",), EVEN_SPREAD, takes_many=True),
+    *(
+        Known("generalization", "spread", kind, ("population",), EVEN_SPREAD, takes_many=True)
+        for kind in ("margin", "joint", "sum")
     ),
 )
 

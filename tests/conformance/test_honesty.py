@@ -1,8 +1,9 @@
 """Every method, by discovery, against the suite that third parties' methods get; and broken twins that it must see.
 
-How many releases: see :data:`sfumato.testing.checking.RELEASES` for what a hundred show. The long run has six times
-as many, where the same calculation gives 10 sqrt(6) = 24 for standard errors 30 % too small and 7.4 for those 11 % too
-small, and where a single number's exact binomial test at 1e-10 alarms below a coverage of 88 %.
+How many releases: :data:`sfumato.testing.checking.RELEASES` has the calculation. The quick run has sixty. The joint cells
+of the sample are some twenty independent numbers, so that standard errors 30 % too small give
+0.68 / (0.42 / sqrt(60)) = 12 where 7.7 is asked for; the twins below are caught with as many. The long run has six hundred: there
+the same fault gives 40, and one of 11 % gives 13.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ from conformance.sabotage import off_by_fifty, refusing, sabotage, too_narrow, w
 from sfumato import METHODS, RandomizedResponse
 from sfumato.laws import LAWS
 from sfumato.testing import check_method
-from sfumato.testing.checking import RELEASES
 
-MANY_RELEASES = 6 * RELEASES
+FEW, MANY = 60, 600
 
 
 def hold_against_the_register(report, *, many):
@@ -30,21 +30,21 @@ def hold_against_the_register(report, *, many):
 
 @pytest.mark.parametrize("name", list(METHODS.members))
 def test_a_method_is_honest(name, alarm_budget):
-    """Null: estimates unbiased, intervals cover, stated errors real. A hundred releases, family-wise alpha.
+    """Null: estimates unbiased, intervals cover, stated errors real. Sixty releases, family-wise alpha.
 
     Twins: below.
     """
     check = alarm_budget.draw("methods are honest", pieces=16)
-    report = check_method(METHODS.get(name), alpha=check.alpha, seed=check.seed)
+    report = check_method(METHODS.get(name), releases=FEW, alpha=check.alpha, seed=check.seed)
     hold_against_the_register(report, many=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(METHODS.members))
 def test_a_method_is_honest_over_many_releases(name, alarm_budget):
-    """The same with six hundred releases, which see faults two and a half times as small."""
+    """The same with six hundred releases, which see faults a third as large."""
     check = alarm_budget.draw("methods are honest, many releases", pieces=16)
-    report = check_method(METHODS.get(name), releases=MANY_RELEASES, alpha=check.alpha, seed=check.seed)
+    report = check_method(METHODS.get(name), releases=MANY, alpha=check.alpha, seed=check.seed)
     hold_against_the_register(report, many=True)
 
 
@@ -68,14 +68,10 @@ def test_the_register_names_what_exists():
     ids=lambda each: getattr(each, "__name__", ""),
 )
 def test_a_broken_law_is_caught(fault, seen, monkeypatch, alarm_budget):
-    """Twins of randomized response, whose own law is found without fault at the same alarm rate.
-
-    Sixty releases: the joint cells are some twenty independent numbers, so that standard errors 30 % too small give
-    0.68 / (0.42 / sqrt(60)) = 12 where 7.7 is asked for.
-    """
+    """Twins of randomized response, whose own law is found without fault at the same alarm rate."""
     check = alarm_budget.draw("broken laws are caught", pieces=4)
     sabotage(monkeypatch, LAWS.get("perturbed-rows"), fault)
-    report = check_method(RandomizedResponse(retention=0.5), releases=60, alpha=check.alpha, seed=check.seed)
+    report = check_method(RandomizedResponse(retention=0.5), releases=FEW, alpha=check.alpha, seed=check.seed)
     assert seen <= {each.identity for each in report.failures}
     assert all("expected" in each.sentence or each.aspect == "answers" for each in report.failures)
     with pytest.raises(AssertionError, match="randomized-response"):

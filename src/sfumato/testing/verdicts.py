@@ -114,13 +114,17 @@ def _of_errors(kind: Kind, target: Target, records: list[Record]) -> Iterator[Fa
     if not kept.any():
         return
     real, stated, labels = real[:, kept] / scale[kept], stated[:, kept] / scale[kept], labels[kept]
-    yield from _of_squares(kind, target, f"{len(labels)} numbers together", real, stated)
+    # A share has no rows.
+    row = (kind != "share") / scale[kept]
+    yield from _of_squares(kind, target, f"{len(labels)} numbers together", real, stated, row)
     for place, label in enumerate(labels):
-        yield from _of_squares(kind, target, label, real[:, [place]], stated[:, [place]])
+        yield from _of_squares(kind, target, label, real[:, [place]], stated[:, [place]], row[[place]])
 
 
-def _of_squares(kind: Kind, target: Target, what: str, real: Floats, stated: Floats) -> Iterator[Failure]:
-    """Whether squared errors exceed the stated variances, or these exceed them by too much."""
+def _of_squares(
+    kind: Kind, target: Target, what: str, real: Floats, stated: Floats, row: Floats
+) -> Iterator[Failure]:
+    """Whether squared errors exceed the stated variances, or these exceed them by too much and by more than a row's."""
     widest = WIDEST_OF_COMBINATIONS if kind in ("sum", "contrast") else WIDEST
     mean_square = float(np.nanmean(real))
     times = (
@@ -129,7 +133,8 @@ def _of_squares(kind: Kind, target: Target, what: str, real: Floats, stated: Flo
         else "not 0, and there are no errors"
     )
     seen = f"{what}: stated standard errors are {times} over the releases"
-    narrow, wide = mean_p_value(_mean(real - stated)), mean_p_value(_mean(stated / widest**2 - real))
+    narrow = mean_p_value(_mean(real - stated))
+    wide = mean_p_value(_mean(stated / widest**2 - real - row))
     yield Failure("spread", kind, target, f"{seen}, expected is 1 or more ({_probability(narrow)}).", narrow)
     yield Failure(
         "width", kind, target, f"{seen}, expected is {widest:g} or less ({_probability(wide)}).", wide
