@@ -46,8 +46,11 @@ REGISTER: tuple[Known, ...] = (
     *(
         Known("columnized-counts", aspect, kind, BOTH, ROWS_LEFT_OUT)
         for aspect in ("coverage", "spread")
-        for kind in ("margin", "joint", "sum", "contrast", "share")
+        for kind in ("margin", "joint", "sum", "contrast")
     ),
+    Known("columnized-counts", "coverage", "share", BOTH, ROWS_LEFT_OUT),
+    Known("columnized-counts", "spread", "share", ("table",), ROWS_LEFT_OUT),
+    Known("columnized-counts", "spread", "share", ("population",), ROWS_LEFT_OUT, takes_many=True),
     Known("generalization", "coverage", "sum", ("population",), EVEN_SPREAD, takes_many=True),
     *(
         Known("generalization", "spread", kind, ("population",), EVEN_SPREAD, takes_many=True)
