@@ -10,6 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.errors import QueryError
+from sfumato.values.boxes import boxes_of
+from sfumato.values.expressions import Condition, Joined, Negated
+from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection
 from strategies import AWKWARD_TEXTS, KEYWORDS, attributes, schemas, selections
@@ -167,3 +170,68 @@ def test_text_made_of_query_words_is_parsed_or_refused(text):
 def test_long_hostile_text_is_read_in_one_pass(opening):
     """A hundred thousand openings are refused without recursion or backtracking."""
     parse_or_refuse(opening * 100_000, CENSUS)
+
+
+def expressions(schema):
+    """Conditions of a schema joined in any way."""
+    conditions = st.sampled_from(schema.attributes).flatmap(
+        lambda each: st.sets(st.integers(0, each.size - 1)).map(
+            lambda codes: Condition(each.name, frozenset(codes))
+        )
+    )
+    return st.recursive(
+        conditions,
+        lambda parts: st.one_of(
+            parts.map(Negated),
+            st.builds(
+                Joined, st.sampled_from(["AND", "OR"]), st.lists(parts, min_size=1, max_size=3).map(tuple)
+            ),
+        ),
+        max_leaves=6,
+    )
+
+
+def holds(expression, row):
+    """Whether an expression is true of a row, by what its words mean."""
+    match expression:
+        case Condition(name, codes):
+            return row[name] in codes
+        case Joined("AND", parts):
+            return all(holds(each, row) for each in parts)
+        case Joined("OR", parts):
+            return any(holds(each, row) for each in parts)
+        case Negated(part):
+            return not holds(part, row)
+
+
+@given(st.data())
+def test_every_row_that_satisfies_an_expression_is_in_one_of_its_boxes(data):
+    """Brute force over all rows: in exactly one box when the expression holds, in none when it does not."""
+    schema = data.draw(schemas(max_attributes=3, max_categories=4))
+    expression = data.draw(expressions(schema))
+    boxes = boxes_of(expression, schema)
+    for codes in itertools.product(*(range(each.size) for each in schema.attributes)):
+        row = dict(zip(schema.names, codes, strict=True))
+        inside = [all(row[name] in chosen for name, chosen in box.items()) for box in boxes]
+        assert sum(inside) == holds(expression, row)
+
+
+@given(st.data())
+def test_a_predicate_written_back_has_the_same_rows(data):
+    """Describing and parsing keep the rows, though not always the parts."""
+    schema = data.draw(schemas(max_attributes=3, max_categories=4))
+    parts = [
+        Selection(tuple((name, tuple(sorted(codes))) for name, codes in box.items()))
+        for box in boxes_of(data.draw(expressions(schema)), schema)
+    ]
+    again = Predicate.parse(Predicate(tuple(parts)).describe(schema), schema)
+
+    def rows(chosen):
+        return {
+            codes
+            for codes in itertools.product(*(range(each.size) for each in schema.attributes))
+            for part in chosen
+            if all(codes[schema.names.index(name)] in allowed for name, allowed in part.conditions)
+        }
+
+    assert rows(again.parts) == rows(parts)

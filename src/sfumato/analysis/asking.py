@@ -15,8 +15,8 @@ from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import show
+from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
 
 
 class Countable(Protocol):
@@ -40,13 +40,13 @@ class Classification:
         The attribute, or the condition as it is written.
     labels
         What each class is called.
-    selection
-        The condition; None where classes are an attribute's categories.
+    condition
+        None where classes are an attribute's categories.
     """
 
     text: str
     labels: tuple[str, ...]
-    selection: Selection | None = None
+    condition: Predicate | None = None
 
     @classmethod
     def parse(cls, text: str, schema: Schema) -> Classification:
@@ -63,25 +63,28 @@ class Classification:
                 f"there is no attribute {text!r}; {nearest(text, names)} Name an attribute, or write a condition "
                 "such as \"job = 'Sales'\"."
             )
-        selection = Selection.parse(text, schema)
-        described = selection.describe(schema)
-        return cls(described, (f"not ({described})", described), selection)
+        condition = Predicate.parse(text, schema)
+        described = condition.describe(schema)
+        return cls(described, (f"not ({described})", described), condition)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The attributes it looks at."""
-        return (self.text,) if self.selection is None else self.selection.names
+        return (self.text,) if self.condition is None else self.condition.names
 
     def describe(self, place: int) -> str:
         """One class in words."""
-        return self.labels[place] if self.selection is not None else f"{self.text} = {self.labels[place]!r}"
+        return self.labels[place] if self.condition is not None else f"{self.text} = {self.labels[place]!r}"
 
     def classes(self, codes: Mapping[str, Integers]) -> Integers:
         """Class of each of some cells, given their codes by attribute."""
-        if self.selection is None:
+        if self.condition is None:
             return codes[self.text]
-        holds = [np.isin(codes[name], chosen) for name, chosen in self.selection.conditions]
-        return np.asarray(np.logical_and.reduce(holds), dtype=np.int64)
+        ways = [
+            np.logical_and.reduce([np.isin(codes[name], chosen) for name, chosen in part.conditions])
+            for part in self.condition.parts
+        ]
+        return np.asarray(np.logical_or.reduce(ways), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,8 @@ def query(
         str | None,
         typer.Argument(
             metavar="[QUESTION]",
-            help="Conditions joined by AND: =, !=, IN (...), NOT IN (...), IS MISSING; on bins also <, <=, >, >=, "
-            "BETWEEN. Text in single quotes.",
+            help="Conditions joined by AND, OR, NOT and parentheses: =, !=, IN (...), NOT IN (...), IS MISSING; on bins "
+            "also <, <=, >, >=, BETWEEN. Text in single quotes.",
             show_default=False,
         ),
     ] = None,

@@ -17,6 +17,7 @@ from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -130,6 +131,17 @@ class Law(Frozen):
         asked = tuple(binding(Tabulation(where=each), published.schema) for each in selections)
         return answer(self.formula(published, asked), asked, target)
 
+    def estimate_predicates(
+        self, published: Published, predicates: Sequence[Predicate], *, target: Target = "table"
+    ) -> Estimates:
+        """Unbiased estimates of how many rows satisfy each predicate, with the covariance between them."""
+        selections = [part for each in predicates for part in each.parts]
+        if len(selections) == len(predicates):
+            return self.estimate_selections(published, selections, target=target)
+        asked = tuple(binding(Tabulation(where=each), published.schema) for each in selections)
+        sums = np.repeat(np.eye(len(predicates)), [len(each.parts) for each in predicates], axis=1)
+        return answer(self.formula(published, asked), asked, target, sums)
+
     def difference(
         self,
         published: Published,
@@ -146,8 +158,25 @@ class Law(Frozen):
         counts = self.estimate_selections(
             published, (first & question, first, second & question, second), target=target
         )
-        shares = counts.ratios([[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 0, 1]])
-        return shares.within(0.0, 1.0).linear(np.array([[1.0, -1.0]]))
+        return _difference_of_shares(counts)
+
+    def compare(
+        self,
+        published: Published,
+        question: Predicate,
+        first: Predicate,
+        second: Predicate,
+        *,
+        target: Target = "table",
+    ) -> Estimates:
+        """The :meth:`difference` of two groups' shares, all three made by conditions joined in any way."""
+        asked = question, first, second
+        if all(len(each.parts) == 1 for each in asked):
+            return self.difference(published, *(each.single() for each in asked), target=target)
+        counts = self.estimate_predicates(
+            published, (first & question, first, second & question, second), target=target
+        )
+        return _difference_of_shares(counts)
 
     @abstractmethod
     def consistent(
@@ -168,3 +197,9 @@ class Law(Frozen):
     @abstractmethod
     def sentence(self) -> str:
         """The link in words."""
+
+
+def _difference_of_shares(counts: Estimates) -> Estimates:
+    """From the rows of a group that satisfy a question, the group, and both again for another group."""
+    shares = counts.ratios([[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 0, 1]])
+    return shares.within(0.0, 1.0).linear(np.array([[1.0, -1.0]]))

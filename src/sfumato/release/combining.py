@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.errors import ParameterError
 from sfumato.values.answers import Answer
 from sfumato.values.estimates import Estimates
-from sfumato.values.selection import Selection
+from sfumato.values.predicate import Predicate
 
 if TYPE_CHECKING:
     from sfumato.laws import Target
@@ -26,7 +26,7 @@ class Origin:
     ----------
     release
         What was asked.
-    selections
+    predicates
         The rows that were counted.
     gradient
         Change of the answer with each count.
@@ -35,7 +35,7 @@ class Origin:
     """
 
     release: Release
-    selections: tuple[Selection, ...]
+    predicates: tuple[Predicate, ...]
     gradient: tuple[float, ...]
     target: Target
 
@@ -58,11 +58,11 @@ class Origin:
                 f"the answers are about the {first.target} at level {first.confidence_level} and about the {second.target} "
                 f"at level {second.confidence_level}. Ask both alike."
             )
-        selections = (*self.selections, *other.selections)
-        counts = self.release.law.estimate_selections(self.release, selections, target=self.target)
-        gradient = np.zeros((2, len(selections)))
-        gradient[0, : len(self.selections)] = self.gradient
-        gradient[1, len(self.selections) :] = other.gradient
+        predicates = (*self.predicates, *other.predicates)
+        counts = self.release.law.estimate_predicates(self.release, predicates, target=self.target)
+        gradient = np.zeros((2, len(predicates)))
+        gradient[0, : len(self.predicates)] = self.gradient
+        gradient[1, len(self.predicates) :] = other.gradient
         changes = counts.linear(gradient)
         pair = Estimates(np.array([first.estimate, second.estimate]), changes.variances, changes.covariance)
         if operation == "-":
@@ -80,5 +80,5 @@ class Origin:
             first.target,
             estimator=f"{named} of two answers, each {first.estimator}",
         )
-        origin = Origin(self.release, selections, tuple((weights @ gradient).tolist()), self.target)
+        origin = Origin(self.release, predicates, tuple((weights @ gradient).tolist()), self.target)
         return dataclasses.replace(answer, origin=origin)

@@ -18,6 +18,7 @@ from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
+from sfumato.release.tabulating import estimate_table
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
 from sfumato.values.arrays import Floats
@@ -25,6 +26,7 @@ from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.number_text import counted
+from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -160,7 +162,7 @@ class Release(Analyses):
         Parameters
         ----------
         question
-            Conditions joined by AND, such as ``"job = 'Sales' AND age < 35"``.
+            Conditions joined by AND, OR, NOT and parentheses, such as ``"job = 'Sales' AND (age < 35 OR sex = 'F')"``.
         confidence_level
             Of the interval.
         target
@@ -170,16 +172,20 @@ class Release(Analyses):
         estimator
             Another estimator of the release's law, by name; the unbiased one when not given.
         """
-        return self._ask(Selection.parse(question, self.schema), confidence_level, target, estimator)
+        return self._ask(Predicate.parse(question, self.schema), confidence_level, target, estimator)
 
     def _ask(
-        self, where: Selection, confidence_level: float, target: Target, estimator: str | None
+        self, where: Predicate, confidence_level: float, target: Target, estimator: str | None
     ) -> Answer:
-        estimates = self._estimate(Tabulation(where=where), target, estimator)
-        # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
-        notes = self.law.notes(self, where, estimates) if estimator is None else ()
+        if estimator is None:
+            estimates = self.law.estimate_predicates(self, (where,), target=target)
+            # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
+            remarks = (note for part in where.parts for note in self.law.notes(self, part, estimates))
+            note = "; ".join(dict.fromkeys(remarks))
+        else:
+            estimates, note = self._estimate_by(estimator, (), where, target), ""
         asked = where.describe(self.schema)
-        answer = self._answer(asked, estimates, confidence_level, target, estimator, note="; ".join(notes))
+        answer = self._answer(asked, estimates, confidence_level, target, estimator, note=note)
         origin = Origin(self, (where,), (1.0,), target) if estimator is None else None
         return dataclasses.replace(answer, origin=origin)
 
@@ -201,8 +207,8 @@ class Release(Analyses):
         QueryError
             With the number of the first question that cannot be read, before any is answered.
         """
-        asked = Selection.parse_all(questions, self.schema)
-        with self._counts.expecting(frozenset(each.names) for each in asked):
+        asked = Predicate.parse_all(questions, self.schema)
+        with self._counts.expecting(frozenset(part.names) for each in asked for part in each.parts):
             return tuple(self._ask(each, confidence_level, target, estimator) for each in asked)
 
     def proportion(
@@ -218,10 +224,11 @@ class Release(Analyses):
         The ratio of two unbiased counts, with the delta method's standard error: nearly unbiased when
         the group is large, unreliable when it is not.
         """
-        group = Selection.parse(given, self.schema)
-        both = Selection.parse(question, self.schema) & group
-        estimates = self.law.estimate_selections(self, (both, group), target=target)
-        asked = Selection.parse(question, self.schema).describe(self.schema)
+        group = Predicate.parse(given, self.schema)
+        wanted = Predicate.parse(question, self.schema)
+        both = wanted & group
+        estimates = self.law.estimate_predicates(self, (both, group), target=target)
+        asked = wanted.describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
         ratio = estimates.ratio(*_UNIT_PAIR).within(0.0, 1.0)
         answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
@@ -251,9 +258,8 @@ class Release(Analyses):
         given, versus
             Conditions that make the two groups.
         """
-        asked = Selection.parse(question, self.schema)
-        first, second = Selection.parse(given, self.schema), Selection.parse(versus, self.schema)
-        estimates = self.law.difference(self, asked, first, second, target=target)
+        asked, first, second = (Predicate.parse(each, self.schema) for each in (question, given, versus))
+        estimates = self.law.compare(self, asked, first, second, target=target)
         texts = [each.describe(self.schema) or "all rows" for each in (asked, first, second)]
         described = f"share of {texts[0]} among {texts[1]} minus among {texts[2]}"
         return self._answer(described, estimates, confidence_level, target)
@@ -278,16 +284,19 @@ class Release(Analyses):
         confidence_level, target, estimator
             As for :meth:`query`.
         """
-        tabulation = self._tabulation(by, where)
-        estimates = self._estimate(tabulation, target, estimator)
+        names, among = self._names(by), Predicate.parse(where, self.schema)
+        if estimator is None:
+            estimates = estimate_table(self.law, self, names, among, target)
+        else:
+            estimates = self._estimate_by(estimator, names, among, target)
         return self._table(
-            tabulation, estimates, confidence_level, target, is_consistent=False, estimator=estimator
+            names, among, estimates, confidence_level, target, is_consistent=False, estimator=estimator
         )
 
-    def _estimate(self, tabulation: Tabulation, target: Target, estimator: str | None) -> Estimates:
-        if estimator is None:
-            return self.law.estimate(self, tabulation, target=target)
-        return self.law.estimate_by(estimator, self, tabulation, target=target)
+    def _estimate_by(
+        self, estimator: str, names: tuple[str, ...], where: Predicate, target: Target
+    ) -> Estimates:
+        return self.law.estimate_by(estimator, self, Tabulation(names, where.single()), target=target)
 
     def _described(self, estimator: str | None) -> str:
         """What a reader must know of the numbers: unbiased, or the estimator and what it gives up."""
@@ -311,7 +320,8 @@ class Release(Analyses):
             ``"projection"`` for the nearest such counts, ``"clip"`` to cut and rescale, ``"em"`` for the
             most likely ones (slower, and usually the closest when many cells are nearly empty).
         """
-        tabulation = self._tabulation(by, where)
+        names, among = self._names(by), Predicate.parse(where, self.schema)
+        tabulation = Tabulation(names, among.single())
         unbiased = self.law.estimate(self, tabulation)
         consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
         moved = consistent - unbiased.values
@@ -327,9 +337,9 @@ class Release(Analyses):
             certainty=unbiased.certainty,
             limits=recentred,
         )
-        return self._table(tabulation, feasible, confidence_level, "table", is_consistent=True)
+        return self._table(names, among, feasible, confidence_level, "table", is_consistent=True)
 
-    def _tabulation(self, by: Sequence[str], where: str) -> Tabulation:
+    def _names(self, by: Sequence[str]) -> tuple[str, ...]:
         names = tuple(each.name for each in self.schema.select(by))
         if not names or len(set(names)) != len(names):
             raise ParameterError(
@@ -337,7 +347,7 @@ class Release(Analyses):
                 "Name each attribute once.",
                 parameter="by",
             )
-        return Tabulation(by=names, where=Selection.parse(where, self.schema))
+        return names
 
     def _answer(
         self,
@@ -363,7 +373,8 @@ class Release(Analyses):
 
     def _table(
         self,
-        tabulation: Tabulation,
+        names: tuple[str, ...],
+        where: Predicate,
         estimates: Estimates,
         confidence_level: float,
         target: Target,
@@ -371,11 +382,8 @@ class Release(Analyses):
         is_consistent: bool,
         estimator: str | None = None,
     ) -> AnswerTable:
-        attributes = self.schema.select(tabulation.by)
-        codes = tuple(
-            chosen if (chosen := tabulation.where.codes(each.name)) is not None else tuple(range(each.size))
-            for each in attributes
-        )
+        attributes = self.schema.select(names)
+        codes = tuple(where.codes(each) for each in attributes)
         estimates.intervals(confidence_level)  # refuses a wrong level before anything is shown
         refuse_unknown_target(target)
         return AnswerTable(

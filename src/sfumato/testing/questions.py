@@ -20,6 +20,7 @@ from sfumato.values.answers import Answer
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties
 from sfumato.values.estimates import Estimates
+from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
 
@@ -170,13 +171,13 @@ class Queries:
     """Counts asked for one by one."""
 
     schema: Schema
-    selections: tuple[Selection, ...]
+    predicates: tuple[Predicate, ...]
     kind: Kind
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The query texts."""
-        return tuple(each.describe(self.schema) for each in self.selections)
+        return tuple(each.describe(self.schema) for each in self.predicates)
 
     def ask(self, asked: Asked) -> Answers:
         """By ``query``."""
@@ -184,7 +185,7 @@ class Queries:
 
     def truth(self, table: PrivateTable) -> Floats:
         """By counting."""
-        return np.array([_true_count(table, each) for each in self.selections])
+        return np.array([sum(_true_count(table, part) for part in each.parts) for each in self.predicates])
 
 
 @dataclass(frozen=True)
@@ -249,7 +250,10 @@ def blocks_of(schema: Schema, table: PrivateTable) -> tuple[Block, ...]:
     blocks += [_contrasts(schema, pair, table) for pair in pairs]
     blocks += [_shares(schema, pair, table) for pair in pairs[-LARGEST_NUMBER_OF_SHARES:]]
     # One block for each: a law may leave a single combination open.
-    blocks += [Queries(schema, (each,), "cell") for each in _largest_cells(names, table)]
+    blocks += [
+        Queries(schema, (_either(schema, pair, table),), "sum") for pair in pairs[-LARGEST_NUMBER_OF_SHARES:]
+    ]
+    blocks += [Queries(schema, (Predicate((each,)),), "cell") for each in _largest_cells(names, table)]
     return tuple(blocks)
 
 
@@ -284,10 +288,18 @@ def _contrasts(schema: Schema, names: tuple[str, ...], table: PrivateTable) -> C
 
 def _shares(schema: Schema, names: tuple[str, ...], table: PrivateTable) -> Shares:
     """The share of the second attribute's most frequent category within that of the first."""
-    group, question = (
-        Selection(((name, (int(np.argmax(_true_counts(table, (name,)))),)),)) for name in names
-    )
+    group, question = (_most_frequent(name, table) for name in names)
     return Shares(schema, ((question, group),))
+
+
+def _either(schema: Schema, names: tuple[str, ...], table: PrivateTable) -> Predicate:
+    """The most frequent category of one attribute or of the other."""
+    texts = (_most_frequent(name, table).describe(schema) for name in names)
+    return Predicate.parse(" OR ".join(texts), schema)
+
+
+def _most_frequent(name: str, table: PrivateTable) -> Selection:
+    return Selection(((name, (int(np.argmax(_true_counts(table, (name,)))),)),))
 
 
 def _largest_cells(names: Sequence[str], table: PrivateTable) -> list[Selection]:

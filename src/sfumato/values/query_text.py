@@ -1,4 +1,4 @@
-"""Query text, read into conditions."""
+"""Query text, read into a tree of conditions."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn, cast
 
 from sfumato.errors import QueryError
+from sfumato.values.expressions import EVERY_ROW, Condition, Expression, Joined, Negated
 from sfumato.values.query_writing import BARE_NAME, RESERVED, label_text, name_text, number_text, stated_size
 from sfumato.values.schema import Attribute, Schema
 
@@ -30,17 +31,16 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+LARGEST_DEPTH = 50
+"""Of parentheses within parentheses."""
+
 _ALLOWED = (
-    "A query is conditions joined by AND, each an attribute followed by =, !=, IN (...), "
+    "A query is conditions joined by AND, OR, NOT and parentheses, each an attribute followed by =, !=, IN (...), "
     "NOT IN (...), IS MISSING or IS NOT MISSING, and on a binned or ordered attribute also by <, <=, >, >= "
     "or BETWEEN ... AND ..."
 )
 _ADVICE = {
-    "OR": ("Conditions are joined by AND alone; for several categories of one attribute write IN (...)."),
-    "NOT": (
-        "NOT stands only in NOT IN (...) and IS NOT MISSING; to negate a condition write != or NOT IN (...)."
-    ),
-    "(": "Parentheses enclose the list after IN and nothing else; there are no functions.",
+    "(": "Parentheses enclose conditions and the list after IN; there are no functions.",
     "<>": "Write != for 'is different from'.",
     "==": "Write a single = for 'is equal to'.",
     "NULL": "Write IS MISSING for rows without a value.",
@@ -49,8 +49,8 @@ _ADVICE = {
 }
 
 
-def read_conditions(text: str, schema: Schema) -> Iterator[tuple[str, frozenset[int]]]:
-    r"""Each condition of a query: the attribute and the codes that satisfy it.
+def read_query(text: str, schema: Schema) -> Expression:
+    r"""What a query says. NOT binds closest, then AND, then OR.
 
     Raises
     ------
@@ -60,10 +60,10 @@ def read_conditions(text: str, schema: Schema) -> Iterator[tuple[str, frozenset[
     Examples
     --------
     >>> schema = Schema.from_toml('[attributes.sex]\nrole = "other"\ncategories = ["F", "M"]')
-    >>> list(read_conditions("sex != 'M'", schema))
-    [('sex', frozenset({0}))]
+    >>> read_query("sex != 'M'", schema)
+    Condition(name='sex', codes=frozenset({0}))
     """
-    return _Parser(text, schema).conditions()
+    return _Parser(text, schema).query()
 
 
 @dataclass(frozen=True)
@@ -107,17 +107,46 @@ class _Parser:
         self._publishable = schema.publishable
         self._tokens = _tokens(text)
         self._next = next(self._tokens)
+        self._depth = 0
 
-    def conditions(self) -> Iterator[tuple[str, frozenset[int]]]:
+    def query(self) -> Expression:
         if self._next.kind == "end":
-            return
-        while True:
-            yield self._condition()
-            joint = self._take()
-            if joint.kind == "end":
-                return
-            if joint.keyword != "AND":
-                _refuse_token(joint, expected="AND", advice=_ALLOWED)
+            return EVERY_ROW
+        found = self._joined("OR")
+        last = self._take()
+        if last.kind != "end":
+            _refuse_token(last, expected="AND, OR or the end", advice=_ALLOWED)
+        return found
+
+    def _joined(self, word: Literal["AND", "OR"]) -> Expression:
+        """Parts with a word between them: of OR the parts are joined by AND, of AND they are factors."""
+        parts = [self._joined("AND") if word == "OR" else self._factor()]
+        while self._next.keyword == word:
+            self._take()
+            parts.append(self._joined("AND") if word == "OR" else self._factor())
+        return parts[0] if len(parts) == 1 else Joined(word, tuple(parts))
+
+    def _factor(self) -> Expression:
+        """A condition, or what parentheses hold, perhaps negated."""
+        is_negated = False
+        while self._next.keyword == "NOT":
+            self._take()
+            is_negated = not is_negated
+        found = self._parentheses() if self._next.keyword == "(" else self._condition()
+        return Negated(found) if is_negated else found
+
+    def _parentheses(self) -> Expression:
+        opening = self._take()
+        self._depth += 1
+        if self._depth > LARGEST_DEPTH:
+            _refuse(
+                opening,
+                f"parentheses are more than {LARGEST_DEPTH} deep. Leave out those that change nothing.",
+            )
+        found = self._joined("OR")
+        self._expect(")", advice=f"The parenthesis at character {opening.position + 1} is never closed.")
+        self._depth -= 1
+        return found
 
     def _take(self) -> _Token:
         taken = self._next
@@ -129,7 +158,7 @@ class _Parser:
         if token.keyword != keyword:
             _refuse_token(token, expected=keyword, advice=advice)
 
-    def _condition(self) -> tuple[str, frozenset[int]]:
+    def _condition(self) -> Condition:
         attribute = self._attribute()
         everything = frozenset(range(attribute.size))
         operator = self._take()
@@ -141,8 +170,7 @@ class _Parser:
             case "IN":
                 codes = self._categories(attribute)
             case "NOT":
-                self._expect("IN", advice=_ADVICE["NOT"])
-                codes = everything - self._categories(attribute)
+                codes = everything - self._negated(attribute)
             case "IS":
                 codes = self._missing(attribute)
             case "<" | "<=" | ">" | ">=" | "BETWEEN":
@@ -150,7 +178,15 @@ class _Parser:
             case _:
                 after = f"a comparison after {name_text(attribute.name)}"
                 _refuse_token(operator, expected=after, advice=_ALLOWED)
-        return attribute.name, codes
+        return Condition(attribute.name, codes)
+
+    def _negated(self, attribute: Attribute) -> frozenset[int]:
+        """What follows NOT after an attribute."""
+        if self._next.keyword == "BETWEEN":
+            return self._range(attribute, self._take())
+        advice = "After an attribute, NOT stands in NOT IN (...) and NOT BETWEEN ...; to negate a condition write NOT before it."
+        self._expect("IN", advice=advice)
+        return self._categories(attribute)
 
     def _attribute(self) -> Attribute:
         token = self._take()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sfumato.errors import QueryError
-from sfumato.values.query_text import read_conditions
+from sfumato.values.boxes import boxes_of, refuse_several
+from sfumato.values.query_text import read_query
 from sfumato.values.query_writing import write_condition
 from sfumato.values.schema import Schema
 
@@ -68,7 +69,8 @@ class Selection:
         Parameters
         ----------
         text
-            Conditions joined by ``AND``; empty text is every row. Keywords may be in any case.
+            Conditions joined by ``AND``; empty text is every row. Keywords may be in any case. ``OR``, ``NOT`` and
+            parentheses where one list of codes for each attribute says the same; :class:`Predicate` reads all others.
             Text is in single quotes, doubled to escape; numbers need none, and ``age = 39`` means
             the category whose text is 39. An attribute whose name is not a plain word, or is a
             keyword, stands in double quotes, doubled to escape.
@@ -118,20 +120,10 @@ class Selection:
         sfumato.errors.QueryError: at character 7 of the query: attribute 'job' has no category
         'Slaes'; did you mean 'Sales'?
         """
-        return cls(_conjunction(read_conditions(text, schema)))
-
-    @classmethod
-    def parse_all(cls, texts: Sequence[str], schema: Schema) -> tuple[Selection, ...]:
-        """Read many queries; the first that cannot be read is refused with its number, counted from 1."""
-        if isinstance(texts, str):
-            raise QueryError("many questions are a list of texts, got one text. Ask it by query.")
-        found = []
-        for number, text in enumerate(texts, 1):
-            try:
-                found.append(cls.parse(text, schema))
-            except QueryError as error:
-                raise QueryError(f"question {number}: {error}", position=error.position) from None
-        return tuple(found)
+        boxes = boxes_of(read_query(text, schema), schema)
+        if len(boxes) > 1:
+            refuse_several()
+        return cls(_conjunction(boxes[0].items()))
 
     def codes(self, name: str) -> tuple[int, ...] | None:
         """Codes an attribute may have, or None where it is not restricted."""

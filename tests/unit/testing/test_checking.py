@@ -105,7 +105,7 @@ def test_doors_that_disagree_are_seen(law, monkeypatch):
     monkeypatch.setattr(law, "estimate_selections", wider)
     found = list(disagreeing_doors(release, table))
     assert {each.kind for each in found} == {"margin", "joint"}
-    assert "by the law's selections" in found[0].sentence
+    assert "by query" in found[0].sentence
 
 
 def test_an_attack_that_does_not_run_is_named(monkeypatch):

@@ -155,7 +155,7 @@ def _has_numbers(attribute: Attribute) -> bool:
 def stated_cells(formula: Formula, response: Response, schema: Schema, codes: Codes) -> Booleans:
     """Cells that have a value wherever a number or a category of the response is needed."""
     needed = {each.name for term in formula.terms for each in term if each.is_score}
-    if response.classification is None or response.classification.selection is None:
+    if response.classification is None or response.classification.condition is None:
         needed |= set(response.names)
     stated = np.ones(next(iter(codes.values())).size, dtype=bool)
     for name in needed:

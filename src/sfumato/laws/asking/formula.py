@@ -102,8 +102,18 @@ class Formula(ABC):
             return np.full((1, 1), np.nan)
 
 
-def answer(formula: Formula, asked: Sequence[Tabulation], target: Target) -> Estimates:
-    """Estimates of all cells of all tabulations, one after the other: the only way a law answers."""
+def answer(
+    formula: Formula, asked: Sequence[Tabulation], target: Target, sums: Floats | None = None
+) -> Estimates:
+    """Estimates of all cells of all tabulations, one after the other: the only way a law answers.
+
+    Parameters
+    ----------
+    formula, asked, target
+        What to ask of what, about whom.
+    sums
+        Answer these sums of the numbers instead, ``(k, n)`` of 0 and 1, each over cells that do not overlap.
+    """
     parts = [_cells(formula, each) for each in asked]
     of_table = Estimates(
         _joined([each.values for each in parts]),
@@ -116,11 +126,17 @@ def answer(formula: Formula, asked: Sequence[Tabulation], target: Target) -> Est
         of_table = replace(of_table, covariance=_whole(asked, formula.covariance))
         shared = _whole(asked, formula.shared) if target == "population" else None
     numbers = [each.values.size for each in parts]
+    sure = np.repeat([_is_of_every_table(each) for each in asked], numbers)
+    limits = [formula.limits(each, target) for each in asked]
+    if sums is not None:
+        # Added up before anybody is drawn: what is exact of the table stays so, and sums of it have the draw's own law.
+        of_table = of_table.linear(sums)
+        shared = None if shared is None else sums @ shared @ sums.T
+        sure = np.asarray((sums @ ~sure == 0) & (sums.sum(axis=1) == 1))
+        limits, numbers = [None] * len(sums), [1] * len(sums)
     found = of_table
     if target == "population":
-        sure = np.repeat([_is_of_every_table(each) for each in asked], numbers)
         found = for_population(of_table, formula.number_of_rows, shared, sure & of_table.is_exact)
-    limits = [formula.limits(each, target) for each in asked]
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
     if not is_drawn.any() and all(each is None for each in limits):
         return found

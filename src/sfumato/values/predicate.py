@@ -1,0 +1,102 @@
+"""Predicates: rows chosen by conditions joined in any way."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.errors import QueryError
+from sfumato.values.boxes import boxes_of, refuse_several
+from sfumato.values.query_text import read_query
+from sfumato.values.schema import Attribute, Schema
+from sfumato.values.selection import Selection
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """Rows chosen by AND, OR, NOT and parentheses: selections that share no row, so that their counts add up.
+
+    Parameters
+    ----------
+    parts
+        One or more.
+
+    Examples
+    --------
+    >>> schema = Schema.from_toml('''
+    ... [attributes.sex]
+    ... role = "other"
+    ... categories = ["F", "M"]
+    ... [attributes.job]
+    ... role = "other"
+    ... categories = ["Sales", "Tech", "Other"]
+    ... ''')
+    >>> Predicate.parse("sex = 'F' OR NOT job = 'Tech'", schema).describe(schema)
+    "(sex = 'F') OR (sex = 'M' AND job != 'Tech')"
+    """
+
+    parts: tuple[Selection, ...]
+
+    @classmethod
+    def parse(cls, text: str, schema: Schema) -> Predicate:
+        """Read query text: conditions as :meth:`Selection.parse` has them, joined by AND, OR, NOT and parentheses.
+
+        NOT binds closest, then AND, then OR. A missing value is a value like others, so that what holds of a row and
+        what does not add up to all rows.
+        """
+        found = boxes_of(read_query(text, schema), schema)
+        return cls(
+            tuple(
+                Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
+                for each in found
+            )
+        )
+
+    @classmethod
+    def parse_all(cls, texts: Sequence[str], schema: Schema) -> tuple[Predicate, ...]:
+        """Read many queries; the first that cannot be read is refused with its number, counted from 1."""
+        if isinstance(texts, str):
+            raise QueryError("many questions are a list of texts, got one text. Ask it by query.")
+        found = []
+        for number, text in enumerate(texts, 1):
+            try:
+                found.append(cls.parse(text, schema))
+            except QueryError as error:
+                raise QueryError(f"question {number}: {error}", position=error.position) from None
+        return tuple(found)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Attributes that are restricted, in the order of first mention."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(each.names for each in self.parts)))
+
+    def codes(self, attribute: Attribute) -> tuple[int, ...]:
+        """Codes of an attribute that some row chosen may have."""
+        chosen: set[int] = set()
+        for each in self.parts:
+            codes = each.codes(attribute.name)
+            chosen.update(range(attribute.size) if codes is None else codes)
+        return tuple(sorted(chosen))
+
+    def single(self) -> Selection:
+        """The predicate as one selection.
+
+        Raises
+        ------
+        QueryError
+            When it takes several.
+        """
+        if len(self.parts) > 1:
+            refuse_several()
+        return self.parts[0]
+
+    def describe(self, schema: Schema) -> str:
+        """Query text that parses back to the same rows."""
+        texts = [each.describe(schema) for each in self.parts]
+        return texts[0] if len(texts) == 1 else " OR ".join(f"({each})" for each in texts)
+
+    def __and__(self, other: Predicate) -> Predicate:
+        both = tuple(one & another for one, another in itertools.product(self.parts, other.parts))
+        possible = tuple(each for each in both if all(codes for _, codes in each.conditions))
+        return Predicate(possible or both[:1])
