@@ -1,0 +1,161 @@
+"""A promise that does not follow from the law beside it is not believed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from foreign import rewritten
+from samples import SCHEMA, people
+from sfumato import METHODS, load_release, publish, read_table
+from sfumato.errors import SfumatoError
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.generalization.design import Generalization
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.values.schema import Schema
+
+DESIGNS = {
+    **{name: method.example(SCHEMA) for name, method in METHODS.members.items()},
+    "gaussian": NoisyMarginals(epsilon=1.0, delta=1e-6, mechanism="discrete-gaussian"),
+    "queries": NoisyMarginals(epsilon=1.0, queries=("sex = 'Male'",)),
+    "cut": ColumnizedCounts(k=5, epsilon=4.0, columns=(2,)),
+    "fixed": Generalization(k=5, search="fixed", levels={"age": 1}),
+    "diverse": Generalization(k=5, l_value=1.1, t=0.9),
+}
+UNITS = Schema.from_toml(SCHEMA.to_toml().replace('role = "identifier"', 'role = "unit"\nrows_per_unit = 3'))
+LEARNED = Schema.from_dict(
+    {
+        "attributes": {
+            name: fields | ({"learned": True} if name == "job" else {})
+            for name, fields in SCHEMA.to_dict()["attributes"].items()
+        }
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """Releases of every method, some of units of several rows and of learned categories."""
+    folder = tmp_path_factory.mktemp("promised")
+    rows = people(600)
+    for name, design in DESIGNS.items():
+        publish(read_table(rows, SCHEMA), design, folder / name, seed=1, format="csv")
+    of_units = rows.set_column(0, "person", [[f"person-{number // 3}" for number in range(rows.num_rows)]])
+    for name in ("randomized-response", "noisy-marginals"):
+        publish(read_table(of_units, UNITS), DESIGNS[name], folder / f"{name} of units", seed=1)
+        publish(read_table(rows, LEARNED), DESIGNS[name], folder / f"{name} learned", seed=1)
+    return folder
+
+
+@pytest.fixture
+def copied(originals, tmp_path):
+    """Gives a copy of a release."""
+
+    def copy(name):
+        return shutil.copytree(originals / name, tmp_path / "release")
+
+    return copy
+
+
+def stated(place, **numbers):
+    """A change of one promise's numbers."""
+    return lambda block: block["guarantees"][place].update(numbers)
+
+
+def also(**promise):
+    """A promise more."""
+    return lambda block: block["guarantees"].append(promise)
+
+
+STRONGER = {
+    "a tiny local epsilon": ("randomized-response", stated(0, epsilon_by_attribute={"job": 1e-9})),
+    "an attribute more": ("randomized-response", stated(0, epsilon_by_attribute={"job": 9, "sex": 9})),
+    "an attribute that nobody hid": ("randomized-response", stated(0, unprotected=[])),
+    "units for rows": ("randomized-response", stated(0, rows_per_unit=100)),
+    "a small gamma": ("randomized-response", stated(1, gamma_by_attribute={"job": 1.01})),
+    "a belief bound": ("randomized-response", also(guarantee="belief-bound", prior=0.1, posterior=0.11)),
+    "belief growth": ("randomized-response", also(guarantee="belief-growth", growth=0.01)),
+    "a tiny epsilon": ("noisy-marginals", stated(0, epsilon=1e-9)),
+    "another relation": ("noisy-marginals", stated(0, epsilon=0.4, relation="add-remove")),
+    "units for rows of counts": ("noisy-marginals", stated(0, rows_per_unit=2)),
+    "a smaller epsilon of units": ("noisy-marginals of units", stated(0, epsilon=0.5)),
+    "a smaller local epsilon of units": (
+        "randomized-response of units",
+        stated(0, epsilon_by_attribute={"job": 1.7}),
+    ),
+    "a smaller epsilon with queries": ("queries", stated(0, epsilon=0.9)),
+    "a tiny epsilon of Gaussian noise": ("gaussian", stated(0, epsilon=0.5)),
+    "a tiny delta": ("gaussian", stated(0, delta=1e-12)),
+    "no delta": ("gaussian", stated(0, delta=0.0)),
+    "a tiny rho": ("gaussian", stated(0, rho=1e-6)),
+    "a large semantic k": ("columnized-counts", stated(0, k=10**6)),
+    "a tiny epsilon of rows": ("columnized-counts", stated(1, epsilon=0.1)),
+    "a tiny delta of rows": ("columnized-counts", stated(1, delta=1e-200)),
+    "replacing for adding": ("columnized-counts", stated(1, relation="replace-one")),
+    "whole rows for columns": ("cut", stated(0, scope="table")),
+    "one column for all": ("cut", stated(1, epsilon=2.0)),
+    "more diversity than buckets have": ("anatomy", stated(0, l_value=1_000)),
+    "a little more diversity": ("anatomy", stated(0, l_value=3)),
+    "diversity of a public attribute": ("anatomy", stated(0, attribute="unknown")),
+    "more equals than rows": ("generalization", stated(0, k=10**6)),
+    "equal on nothing known": ("generalization", stated(0, quasi_identifiers=["unknown"])),
+    "more diversity than values": ("diverse", stated(1, l_value=5)),
+    "a semantic promise of a searched recoding": (
+        "generalization",
+        also(guarantee="semantic-k-anonymity", k=2),
+    ),
+    "a larger semantic promise": ("fixed", stated(1, k=6)),
+    "a likelier error": ("sample-perturb-scale", stated(0, error_probability=0.9)),
+    "another retention": ("sample-perturb-scale", stated(0, retention=0.1)),
+    "larger groups of decoys": ("splu-gen", stated(0, gamma_by_attribute={"job": 1_000})),
+    "larger groups of decoys for analysts": ("splu-gen", stated(1, gamma_by_attribute={"job": 1_000})),
+    "a promise of a baseline": ("distribution-resampling", also(guarantee="differential-privacy", epsilon=1)),
+    "a promise of another method": ("generalization", also(guarantee="differential-privacy", epsilon=1)),
+    "no word of learned categories": ("randomized-response learned", stated(0, given=[])),
+    "no word of learned categories beside counts": ("noisy-marginals learned", stated(0, given=[])),
+    "rows that are not there": (
+        "randomized-response",
+        lambda block: block["tables"][0].update(number_of_rows=10**18),
+    ),
+}
+
+
+@pytest.mark.xfail(reason="a promise is believed as it is stated")
+@pytest.mark.parametrize("case", list(STRONGER))
+def test_a_stronger_statement_is_refused_on_opening(case, copied):
+    """Whatever the manifest's own words are."""
+    name, change = STRONGER[case]
+    with pytest.raises(SfumatoError):
+        load_release(rewritten(copied(name), change))
+
+
+WEAKER = {
+    "a larger epsilon": ("noisy-marginals", stated(0, epsilon=2.0)),
+    "fewer rows of a unit": ("noisy-marginals of units", stated(0, rows_per_unit=2)),
+    "a larger local epsilon": ("randomized-response", stated(0, epsilon_by_attribute={"job": 9.0})),
+    "a belief bound that gamma keeps": (
+        "randomized-response",
+        also(guarantee="belief-bound", prior=0.1, posterior=0.9),
+    ),
+    "less diversity": ("anatomy", stated(0, l_value=1.5)),
+    "a smaller k": ("generalization", stated(0, k=2)),
+    "a smaller semantic k": ("columnized-counts", stated(0, k=2)),
+    "columns for the table": ("columnized-counts", stated(0, scope="each-column")),
+}
+
+
+@pytest.mark.parametrize("case", list(WEAKER))
+def test_a_weaker_statement_is_a_promise_too(case, copied):
+    """A custodian may claim less than the law gives."""
+    name, change = WEAKER[case]
+    release = load_release(rewritten(copied(name), change))
+    assert release.guarantees
+
+
+def test_what_is_published_is_believed(originals):
+    """Every release that the methods write opens again, with the promises that it was written with."""
+    for folder in originals.iterdir():
+        manifest = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
+        assert len(load_release(folder).guarantees) == len(manifest["sfumato"]["guarantees"])
