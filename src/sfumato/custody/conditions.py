@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from sfumato.guarantees import Guarantee
+from sfumato.guarantees.base import about_learned_lists
 from sfumato.values.schema import Schema
 
 
@@ -25,15 +26,10 @@ def conditional(
     chosen
         Parameters that were chosen from the private rows, without a share of the promise spent on it.
     """
-    learned = schema.publishable.learned
-    about_lists = (
-        (f"the list of categories of {_joined(learned)}, which was read off the private rows",)
-        if learned
-        else ()
-    )
+    about_lists = about_learned_lists(schema.publishable.learned)
     about_choices = (
         (
-            f"the parameter{'s' if len(chosen) > 1 else ''} {_joined(sorted(chosen))}, chosen from the private rows",
+            f"the parameter{'s' if len(chosen) > 1 else ''} {' and '.join(sorted(chosen))}, chosen from the private rows",
         )
         if chosen
         else ()
@@ -42,7 +38,3 @@ def conditional(
         each.under(about_lists if each.holds_of_tables else (*about_lists, *about_choices))
         for each in guarantees
     )
-
-
-def _joined(names: Sequence[str]) -> str:
-    return " and ".join(names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -45,6 +45,22 @@ class Amplification(Guarantee):
     neighbours: ClassVar[str] = "any two true categories of the attribute"
     attacker: ClassVar[str] = "sees the release and the matrices, and has any prior belief"
     reference: ClassVar[str] = "Evfimievski, Gehrke and Srikant (2003), statement 1"
+
+    def is_within(self, other: Self) -> bool:
+        """Whether the other's gammas, of the same attributes or more, are no larger."""
+        return (
+            self.is_under(other.given)
+            and set(other.unbounded) <= set(self.unbounded)
+            and all(
+                gamma >= other.gamma_by_attribute.get(name, math.inf)
+                for name, gamma in self.gamma_by_attribute.items()
+            )
+        )
+
+    @property
+    def gamma_of_row(self) -> float:
+        """Amplification of all perturbed attributes of a row together; infinite when one has no bound."""
+        return math.inf if self.unbounded else math.prod(self.gamma_by_attribute.values())
 
     @property
     def gamma(self) -> float:

@@ -27,6 +27,10 @@ class PublishedColumns(Protocol):
     def integers(self) -> tuple[str, ...]:
         """The columns of whole numbers."""
 
+    @property
+    def number_of_rows(self) -> int:
+        """Of the table."""
+
 
 class PublishedTables(Protocol):
     """What a guarantee may ask of a release: the tables as they stand, not what they are estimates of."""
@@ -34,6 +38,10 @@ class PublishedTables(Protocol):
     @property
     def tables(self) -> Sequence[PublishedColumns]:
         """The published tables."""
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes that questions are asked in."""
 
     def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
         """Columns of a published table, categories as codes and whole numbers as they are, in batches."""
@@ -57,6 +65,13 @@ class Judgement:
 
 LARGEST_EXPONENT = 700.0
 """Beyond it a float cannot hold the factor exp(epsilon); as a promise it is worth nothing long before."""
+
+
+def about_learned_lists(names: Sequence[str]) -> tuple[str, ...]:
+    """What every promise takes as known where lists of categories were read off the private rows."""
+    if not names:
+        return ()
+    return (f"the list of categories of {' and '.join(names)}, which was read off the private rows",)
 
 
 class Guarantee(Frozen):
@@ -111,6 +126,27 @@ class Guarantee(Frozen):
     def under(self, conditions: Iterable[str]) -> Self:
         """The same promise, given more."""
         return self.model_copy(update={"given": tuple(dict.fromkeys((*self.given, *conditions)))})
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether it claims no more than what a law gives.
+
+        Parameters
+        ----------
+        premises
+            The strongest promises that follow from the release's law.
+        published
+            The release, of which nothing is read here but its attributes and sizes.
+        """
+        del published
+        return any(type(each) is type(self) and self.is_within(each) for each in premises)
+
+    def is_within(self, other: Self) -> bool:
+        """Whether another promise of the same kind promises as much, or more, given no more."""
+        return self.is_under(other.given) and self.under(other.given) == other.under(self.given)
+
+    def is_under(self, conditions: Iterable[str]) -> bool:
+        """Whether it takes all of this as known."""
+        return set(conditions) <= set(self.given)
 
     def judge(self, published: PublishedTables) -> Judgement | None:
         """Whether the published tables keep the promise; None when tables alone cannot tell."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from sfumato.guarantees.amplification import gamma_of_beliefs
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.amplification import Amplification, gamma_of_beliefs
+from sfumato.guarantees.base import Guarantee, PublishedTables
 from sfumato.values.number_text import percent
 
 Belief = Annotated[float, Field(gt=0, lt=1)]
@@ -59,6 +60,16 @@ class BeliefBound(Guarantee):
     def is_implied_by(self, *, gamma: float) -> bool:
         """Whether an amplification of the whole row keeps the promise, up to rounding."""
         return gamma <= self.largest_gamma * (1 + 1e-12)
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether an amplification of whole rows that the law gives keeps it."""
+        del published
+        return any(
+            isinstance(each, Amplification)
+            and self.is_under(each.given)
+            and self.is_implied_by(gamma=each.gamma_of_row)
+            for each in premises
+        )
 
     @property
     def sentence(self) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.amplification import Amplification
+from sfumato.guarantees.base import Guarantee, PublishedTables
 
 
 class BeliefGrowth(Guarantee):
@@ -45,6 +47,16 @@ class BeliefGrowth(Guarantee):
     def from_amplification(cls, gamma: float) -> BeliefGrowth:
         """The growth that an amplification allows."""
         return cls(growth=largest_growth(gamma))
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether an amplification of whole rows that the law gives keeps it."""
+        del published
+        return any(
+            isinstance(each, Amplification)
+            and self.is_under(each.given)
+            and self.growth >= largest_growth(each.gamma_of_row)
+            for each in premises
+        )
 
     @property
     def sentence(self) -> str:

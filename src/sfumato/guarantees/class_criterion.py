@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -82,6 +82,23 @@ class ClassCriterion(Guarantee):
         """Why no table of these overall counts can keep the promise, and what to ask for instead."""
         del overall
         return f"not even one class of all rows keeps this promise: {self.sentence} Ask for less."
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether the release could keep it, and its law does not give less.
+
+        Tables keep or break it by themselves (:meth:`judge`). What can be said before they are read is whether any
+        table of so many rows could: one class, in which the rows are spread evenly over the watched values.
+        """
+        if not {*(self.class_attributes or ()), *filter(None, (self.watched,))} <= {*published.schema.names}:
+            return False
+        of_its_kind = [each for each in premises if type(each) is type(self) and each.watched == self.watched]
+        if not all(map(self.is_within, of_its_kind)):
+            return False
+        size = 1 if self.watched is None else published.schema[self.watched].size
+        rows = max(each.number_of_rows for each in published.tables)
+        even = np.full((1, size), rows // size)
+        even[0, : rows % size] += 1
+        return self.holds_for(even)
 
     def judge(self, published: PublishedTables) -> Judgement | None:
         """Whether every class in the published tables keeps the promise; None when they hold no such classes.

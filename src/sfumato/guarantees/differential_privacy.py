@@ -84,6 +84,27 @@ class DifferentialPrivacy(Guarantee):
         pointwise = ", pointwise" if self.form == "pointwise" else ""
         return f"{numbers}{pointwise}{concentrated}; neighbours: {self._neighbours}."
 
+    def for_replacing(self) -> DifferentialPrivacy:
+        """The same promise for tables with one row replaced, where outputs are unsafe under the larger table alone.
+
+        Replacing removes one row and adds another: epsilon doubles, and delta is spent when removing only.
+        """
+        return self.model_copy(update={"epsilon": 2 * self.epsilon, "relation": "replace-one"})
+
+    def is_within(self, other: DifferentialPrivacy) -> bool:
+        """Whether the other, for units of as many rows, bounds the same neighbours by no more."""
+        if self.rows_per_unit % other.rows_per_unit or not self.is_under(other.given):
+            return False
+        other = other.for_units(self.rows_per_unit // other.rows_per_unit)
+        if other.relation != self.relation or (self.form == "pointwise" and other.form != "pointwise"):
+            return False
+        if self.rho is not None and (other.rho is None or other.rho > self.rho):
+            return False
+        if self.epsilon >= other.epsilon and self.delta >= other.delta:
+            return True
+        # Concentration gives every epsilon its delta; nextafter would be finer than the search for it.
+        return other.rho is not None and delta_of_rho(other.rho, self.epsilon) <= self.delta * (1 + 1e-9)
+
     @property
     def _neighbours(self) -> str:
         if self.rows_per_unit == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -77,6 +77,10 @@ class LDiversity(SensitiveCriterion):
             f"Someone who knows which group a person is in, and nothing else, has at most 1 chance in {self.l_value:.4g} "
             f"to guess the person's {self.attribute}. Someone who compares groups can do better."
         )
+
+    def is_within(self, other: Self) -> bool:
+        """Whether the other has the same kind of diversity, of as many values or more."""
+        return (self.variant, self.c) == (other.variant, other.c) and self.l_value <= other.l_value
 
     @property
     def survives_merging(self) -> Merging:

@@ -50,6 +50,21 @@ class LocalDifferentialPrivacy(Guarantee):
     attacker: ClassVar[str] = "sees the release and all public parameters, and may know every other row"
     reference: ClassVar[str] = "Evfimievski, Gehrke and Srikant (2003); Duchi, Jordan and Wainwright (2013)"
 
+    def is_within(self, other: LocalDifferentialPrivacy) -> bool:
+        """Whether the other's epsilons, for units of as many rows, are no larger, and it leaves no more uncovered."""
+        if self.rows_per_unit % other.rows_per_unit:
+            return False
+        other = other.for_units(self.rows_per_unit // other.rows_per_unit)
+        return (
+            self.is_under(other.given)
+            and set(other.unbounded) <= set(self.unbounded)
+            and set(other.unprotected) <= set(self.unprotected)
+            and all(
+                epsilon >= other.epsilon_by_attribute.get(name, math.inf)
+                for name, epsilon in self.epsilon_by_attribute.items()
+            )
+        )
+
     @property
     def epsilon(self) -> float:
         """The total over a row's perturbed attributes, never rounded down; infinite when one of them has no bound."""

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.chance.distortion import AxisMatrix, contract, squared, transposed
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.base import Guarantee, PublishedTables
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.number_text import percent, percent_as_stated
@@ -85,6 +85,11 @@ class ReconstructionRisk(Guarantee):
             f"what its {self.sensitive} was is right at most {percent(self.bound)} of the time. What is true of most "
             "people like that person can still be learned."
         )
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether it is about published attributes; the private table decides the rest, so no law can."""
+        del premises
+        return {*self.names} <= {*published.schema.names}
 
     def bounds(self, attribute: Attribute) -> Floats:
         """The bound of every category of the sensitive attribute, ``(size,)``."""

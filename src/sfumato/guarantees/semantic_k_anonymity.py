@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
@@ -51,6 +51,15 @@ class SemanticKAnonymity(Guarantee):
     )
     attacker: ClassVar[str] = "knows the algorithm, its parameters and possibly every row but one"
     reference: ClassVar[str] = "Li and Li, definition 4"
+
+    def is_within(self, other: Self) -> bool:
+        """Whether the other's crowds are as large or larger; whole rows are more than each column by itself."""
+        return (
+            self.is_under(other.given)
+            and self.k <= other.k
+            and self.epsilon >= other.epsilon
+            and self.scope in (other.scope, "each-column")
+        )
 
     @property
     def sentence(self) -> str:

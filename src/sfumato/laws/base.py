@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
+from sfumato.guarantees.base import Guarantee
 from sfumato.laws.asking import Formula, answer, binding
 from sfumato.laws.asking.formula import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
@@ -77,6 +78,19 @@ class Law(Frozen):
     @property
     def changed_attributes(self) -> tuple[str, ...]:
         """Attributes whose published values are not the true ones of the row, so that plain counts of them are wrong."""
+        return ()
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """The strongest promises that follow from the law: none, unless a law says otherwise.
+
+        Parameters
+        ----------
+        schema
+            Of the questions.
+        stated
+            The promise in question; numbers that a law leaves free, such as a relative error, are taken from it.
+        """
+        del schema, stated
         return ()
 
     def matrices(self) -> Mapping[str, Floats]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
+from sfumato.release.promises import refuse_stronger_promises
 from sfumato.release.release import Release
 from sfumato.release.storage import read_manifest, verified_source
 
@@ -28,4 +29,5 @@ def opened(release: Release) -> Release:
     """The release, once it is known that it can be read."""
     # Unknown laws and guarantees, and a law that does not fit, are refused on opening, not in the middle of an analysis.
     _ = release.law, release.guarantees, release.schema
+    refuse_stronger_promises(release)
     return release

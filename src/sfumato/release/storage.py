@@ -34,6 +34,9 @@ from sfumato.values.batches import CodedBatch
 LARGEST_MANIFEST = 256 * 2**20
 """Bytes that are read of a manifest; a hundred thousand categories of ten attributes take a tenth of it."""
 
+BYTES_AT_ONCE = 2**20
+"""Read at a time of a file whose lines are counted."""
+
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""
 
@@ -278,21 +281,35 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
             f"{entry.path} is not the file that was published: its checksum does not fit. "
             "Get the release again from where it came."
         )
-    if entry.format == "csv":
-        return CsvFile(path)
-    source = ParquetFile(path)
-    _require_rows(source, entry)
-    return source
-
-
-def _require_rows(source: ParquetFile, entry: TableEntry) -> None:
-    """Refuse a Parquet file of another length than is stated; a CSV file's length is seen when it is counted."""
-    try:
-        found = source.stated_number_of_rows()
-    except SourceError:
-        found = None
+    source = CsvFile(path) if entry.format == "csv" else ParquetFile(path)
+    found = _lines_below_header(path) if isinstance(source, CsvFile) else _rows_of(source)
     if found != entry.number_of_rows:
         raise ReleaseDamagedError(
             f"{entry.path} does not have the {entry.number_of_rows:,} rows that the manifest states. "
             "Get the release again from where it came."
         )
+    return source
+
+
+def _rows_of(source: ParquetFile) -> int | None:
+    try:
+        return source.stated_number_of_rows()
+    except SourceError:
+        return None
+
+
+def _lines_below_header(path: Path) -> int:
+    """Rows of a CSV file; a line break between quotes ends none."""
+    ended, quotes, last = 0, 0, b"\n"
+    with path.open("rb") as file:
+        while part := file.read(BYTES_AT_ONCE):
+            if quotes % 2 == 0 and b'"' not in part:
+                ended += part.count(b"\n")
+            else:
+                # Quotes inside quotes are doubled, so that what lies between quotes has an odd number before it.
+                letters = np.frombuffer(part, np.uint8)
+                before = quotes + np.cumsum(letters == ord('"'))
+                ended += int(np.count_nonzero((letters == ord("\n")) & (before % 2 == 0)))
+                quotes = int(before[-1])
+            last = part[-1:]
+    return ended - 1 + (last != b"\n")

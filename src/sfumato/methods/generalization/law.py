@@ -14,6 +14,8 @@ from pydantic import Field, model_validator
 from sfumato.chance.distortion import AxisMatrix, columns_of, contract, squared
 from sfumato.data.coarsening.hierarchy import Hierarchy, hierarchy_from_covers
 from sfumato.errors import NotIdentifiableError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.laws.asking import (
     Formula,
     codes_shown,
@@ -64,6 +66,8 @@ class GeneralizedRows(Law):
     attributes: Annotated[tuple[Attribute, ...], Field(min_length=1)]
     covers: dict[str, tuple[tuple[int, ...], ...]]
     suppressed_rows: Annotated[int, Field(ge=0)] | None
+    stated_classes_of: Annotated[int, Field(ge=1)] | None = None
+    """Rows of a class below which its rows were dropped, where nothing else of the private rows decided anything."""
 
     estimate_is: ClassVar[str] = (
         "assumes that the categories behind a generalized value are equally frequent, attributes independent "
@@ -85,6 +89,11 @@ class GeneralizedRows(Law):
     def original(self) -> Schema:
         """The attributes before generalization."""
         return Schema(attributes=self.attributes)
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Semantic k-anonymity where the recoding was stated beforehand (Li and Li, theorem 2); else tables must tell."""
+        del schema, stated
+        return () if self.stated_classes_of is None else (SemanticKAnonymity(k=self.stated_classes_of),)
 
     def question_schema(self, published: Schema) -> Schema:
         """The attributes before generalization."""

@@ -12,22 +12,17 @@ from sfumato.chance.distortion import (
     DenseDistortion,
     UniformDistortion,
     check_sizes,
-    largest_amplification,
     largest_epsilon,
 )
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
-from sfumato.guarantees.amplification import Amplification
-from sfumato.guarantees.local_differential_privacy import (
-    LocalDifferentialPrivacy,
-    retention_of_epsilon,
-)
+from sfumato.guarantees.local_differential_privacy import retention_of_epsilon
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.methods.base import Design
 from sfumato.methods.randomized_response.kernels import RedrawCodes
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows, promises_of_distortions
 from sfumato.methods.randomized_response.plan.accuracy import (
     marginal_table,
     promise_table,
@@ -212,18 +207,8 @@ class RandomizedResponse(Design):
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """Local differential privacy and amplification, from the whole numbers that are really drawn."""
-        distortions = self.distortions(schema)
-        gammas = {name: largest_amplification(each) for name, each in distortions.items()}
-        bounded = {name: gamma for name, gamma in gammas.items() if math.isfinite(gamma)}
-        unbounded = tuple(name for name in gammas if name not in bounded)
-        unprotected = tuple(name for name in schema.publishable.names if name not in gammas)
         return (
-            LocalDifferentialPrivacy(
-                epsilon_by_attribute={name: largest_epsilon(distortions[name]) for name in bounded},
-                unprotected=unprotected,
-                unbounded=unbounded,
-            ),
-            Amplification(gamma_by_attribute=bounded, unbounded=unbounded),
+            *promises_of_distortions(self.distortions(schema), schema.publishable),
             *(() if self.chosen_for is None else (self.chosen_for,)),
         )
 

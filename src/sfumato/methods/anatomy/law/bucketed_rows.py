@@ -12,6 +12,8 @@ from pydantic import Field
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import NotIdentifiableError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.anatomy.law.bucketed_counts import BucketedCounts
@@ -28,6 +30,7 @@ from sfumato.methods.anatomy.law.composition import (
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 LARGEST_PREVIEW = 20_000
@@ -64,6 +67,11 @@ class BucketedRows(Law):
     l_value: Annotated[int, Field(ge=2)]
 
     estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence"}
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """l-diversity of the buckets, by the share of the most frequent value."""
+        del schema, stated
+        return (LDiversity(attribute=self.sensitive, l_value=self.l_value),)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> BucketedCounts:
         """Exact margins, and least squares over the buckets where public and sensitive values meet."""

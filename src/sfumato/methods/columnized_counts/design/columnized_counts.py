@@ -22,7 +22,7 @@ from sfumato.methods.columnized_counts.design.tables import long_columns, publis
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.methods.columnized_counts.law.noisy_rows import TRUNCATION_KEY, NoisyRows
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
 from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
@@ -189,7 +189,7 @@ class ColumnizedCounts(Design):
         uncovered = self.learns_columns and self.schema_share == 0
         conditions = [
             *(["the columns, which were learned from the same rows"] if uncovered else []),
-            *(["the public key of truncation"] if self.is_truncated and self.truncation_key else []),
+            *([TRUNCATION_KEY] if self.is_truncated and self.truncation_key else []),
         ]
         private = DifferentialPrivacy(
             epsilon=self.epsilon,
@@ -201,13 +201,7 @@ class ColumnizedCounts(Design):
         return (
             SemanticKAnonymity(k=self.k, scope="each-column" if self.is_cut else "table"),
             private,
-            # Replacing removes one row and adds another: epsilon doubles, and only one of the two can give
-            # unsafe outputs under either table.
-            DifferentialPrivacy(
-                **private.model_dump(exclude={"guarantee", "epsilon", "relation"}),
-                epsilon=2 * self.epsilon,
-                relation="replace-one",
-            ),
+            private.for_replacing(),
         )
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:

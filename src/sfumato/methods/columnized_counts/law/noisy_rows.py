@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, ClassVar, Literal, Self
+from fractions import Fraction
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
+from sfumato.chance.noise import scale_at_least
 from sfumato.errors import NotIdentifiableError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.laws.asking import answer, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.columnized_counts.law.columns import (
@@ -28,6 +33,9 @@ from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
+
+TRUNCATION_KEY = "the public key of truncation"
+"""What a promise takes as known where a key decides which parts a row loses."""
 
 DEPENDABLE = 0.99
 """Release probability from which a single published row is not there by luck."""
@@ -84,6 +92,29 @@ class NoisyRows(Law):
         if bool(self.columns) == (self.long is not None):
             raise ValueError("the law has columns of attributes, or long columns, one of them.")
         return self
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Semantic k-anonymity, and differential privacy of as many columns as a row may be in.
+
+        A row that loses some of its parts to the column budget does so by chance, which costs the pointwise form,
+        or by a public key, given which it is kept (Li and Li, theorem 7).
+        """
+        del schema, stated
+        number = len(self.columns) if self.long is None else len(self.long.columns)
+        parts = self.column_budget or number
+        numbers = {
+            "epsilon": scale_at_least(parts * Fraction(self.matrix.epsilon)),
+            "delta": scale_at_least(parts * Fraction(self.matrix.delta)),
+        }
+        forms: list[dict[str, Any]] = [{"form": "pointwise"}]
+        if parts < number:
+            forms = [{"form": "additive"}, {"form": "pointwise", "given": (TRUNCATION_KEY,)}]
+        added = [DifferentialPrivacy(**numbers, **form, relation="add-remove") for form in forms]
+        return (
+            SemanticKAnonymity(k=self.matrix.k, scope="each-column" if number > 1 else "table"),
+            *added,
+            *(each.for_replacing() for each in added),
+        )
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
         """Published rows of the column that answers.

@@ -267,6 +267,7 @@ class Generalization(Design):
                 covers=recoded.covers,
                 # The number dropped depends on single rows; a fixed recoding promises that nothing does.
                 suppressed_rows=None if is_fixed else recoded.suppressed,
+                stated_classes_of=self.k if self._looks_at_nothing(table.schema) else None,
             ),
             published_as_they_are=tuple(name for name in schema.names if name not in recoded.columns),
             assumptions=(f"Point estimates: {GeneralizedRows.estimate_is}.",),

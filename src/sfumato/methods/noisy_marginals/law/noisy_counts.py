@@ -14,6 +14,8 @@ from sfumato.chance.noise import DiscreteNoise
 from sfumato.chance.noise_sums import half_width_of_sum
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.frozen import Frozen
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.laws.asking import (
     Formula,
     codes_shown,
@@ -26,6 +28,7 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
+from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility, Limits
@@ -120,6 +123,14 @@ class NoisyCounts(Law):
     estimators: ClassVar[Mapping[str, str]] = {
         "least-squares": "unbiased; all marginals combined, so that overlapping tables agree"
     }
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Differential privacy by what the noise of all tables and answers costs together."""
+        del schema
+        delta = stated.delta if isinstance(stated, DifferentialPrivacy) else 0.0
+        return promises_of_noise(
+            [each.noise for each in self.marginals], [each.noise for each in self.answers], delta
+        )
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
         """What each cell is read from: the one marginal, or the declared answer, of the smallest variance."""

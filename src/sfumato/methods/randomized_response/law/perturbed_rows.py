@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from sfumato.chance.distortion import AxisMatrix, Distortion, columns_of, contract, squared, transposed
+from sfumato.chance.distortion import (
+    AxisMatrix,
+    DenseDistortion,
+    Distortion,
+    UniformDistortion,
+    columns_of,
+    contract,
+    largest_amplification,
+    largest_epsilon,
+    squared,
+    transposed,
+)
 from sfumato.errors import ReleaseDamagedError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.amplification import Amplification
+from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.laws.asking import (
     Formula,
     common_conditions,
@@ -30,6 +44,23 @@ from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Feasibility, most_likely
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Tabulation
+
+
+def promises_of_distortions(
+    distortions: Mapping[str, UniformDistortion | DenseDistortion], schema: Schema
+) -> tuple[LocalDifferentialPrivacy, Amplification]:
+    """What matrices promise a row of a published schema, from the whole numbers that are really drawn."""
+    gammas = {name: largest_amplification(each) for name, each in distortions.items()}
+    bounded = {name: gamma for name, gamma in gammas.items() if math.isfinite(gamma)}
+    unbounded = tuple(name for name in gammas if name not in bounded)
+    return (
+        LocalDifferentialPrivacy(
+            epsilon_by_attribute={name: largest_epsilon(distortions[name]) for name in bounded},
+            unprotected=tuple(name for name in schema.names if name not in gammas),
+            unbounded=unbounded,
+        ),
+        Amplification(gamma_by_attribute=bounded, unbounded=unbounded),
+    )
 
 
 class PerturbedRows(Law):
@@ -72,6 +103,11 @@ class PerturbedRows(Law):
     def matrices(self) -> dict[str, Floats]:
         """The matrix of every perturbed attribute."""
         return {name: each.dense() for name, each in self.distortions.items()}
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Local differential privacy and amplification."""
+        del stated
+        return promises_of_distortions(self.distortions, schema)
 
     def question_schema(self, published: Schema) -> Schema:
         """The published attributes, which the matrices must fit: one for another would give wrong numbers."""

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.chance.distortion import TwoValued, UniformDistortion, contract
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.laws.asking import feasible, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
@@ -17,6 +19,7 @@ from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCount
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Feasibility, most_likely
+from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
 
@@ -77,6 +80,21 @@ class SampledRows(Law):
     is_smallest: bool = False
     has_exact_sizes: bool = True
     weight: str | None = None
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Reconstruction privacy at the errors stated, where groups were cut to few enough rows for it."""
+        del schema
+        if not isinstance(stated, ReconstructionPrivacy):
+            return ()
+        kept = ReconstructionPrivacy(
+            **stated.model_dump(include={"relative_error", "error_probability", "bound", "given"}),
+            sensitive=self.sensitive,
+            groups=self.groups,
+            retention=self.distortion.retention,
+            size=self.distortion.size,
+            cap="group" if self.is_smallest else "uniform",
+        )
+        return (kept,) if self.rows_per_group <= kept.uniform_limit else ()
 
     def scale_factors(self, sizes: npt.ArrayLike) -> Floats:
         """How many rows a kept row of a group of that size stands for (w); at most, where n is the smallest.

@@ -11,6 +11,9 @@ from pydantic import Field
 
 from sfumato.chance.partition import Partition
 from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.large_sum_utility import LargeSumUtility
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.laws.asking import for_population, names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
@@ -22,6 +25,7 @@ from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.number_text import percent
+from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 FEW_ROWS = 20
@@ -72,6 +76,13 @@ class DecoyRows(Law):
         "pairwise": "one value against all others; biased where frequency and the question are related",
         "paper": "the iteration of Fu et al. (2014) with its printed matrix and 1 % stop; biased, no error known",
     }
+
+    def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
+        """Small-sum privacy and large-sum utility, which the sizes of groups give at every error."""
+        del schema
+        if not isinstance(stated, SmallSumPrivacy | LargeSumUtility):
+            return ()
+        return (stated.model_copy(update={"gamma_by_attribute": dict(self.gamma_by_attribute)}),)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> DecoyCounts | SeveralDecoys:
         """The model of one drawn attribute, or a product of the matrices of several.
