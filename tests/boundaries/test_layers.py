@@ -19,7 +19,11 @@ def declared() -> tuple[str, ...]:
     """The layers of the import contract, top to bottom, and the two halves of a method's folder."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    return (*next(each["layers"] for each in contracts if each["type"] == "layers"), PUBLIC_HALF, PRIVATE_HALF)
+    return (
+        *next(each["layers"] for each in contracts if each["type"] == "layers"),
+        PUBLIC_HALF,
+        PRIVATE_HALF,
+    )
 
 
 def room(module: str) -> str | None:

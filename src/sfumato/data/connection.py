@@ -43,17 +43,30 @@ class KeptConnection:
     def cursor(self) -> DuckDBPyConnection:
         """A new cursor; whoever asks closes it."""
         with self._lock:
-            if self._opened is None or self._opened.process != os.getpid():
-                self._opened = _Opened(self.settings, self.temporary_folder)
-                # Also at the interpreter's exit, before DuckDB's own module goes.
-                weakref.finalize(self, self._opened.close)
-            assert self._opened.connection is not None
-            cursor = self._opened.connection.cursor()
+            cursor = self._open().connection.cursor()
         # How far a query is can be asked for; DuckDB's own bar would print into the data result on stdout.
         # Cursors do not inherit the settings.
         cursor.execute("set enable_progress_bar = true")
         cursor.execute("set enable_progress_bar_print = false")
         return cursor
+
+    def declare(self, statements: Mapping[str, str]) -> None:
+        """Run statements that declare something for all cursors, by its name, each once."""
+        if not statements:
+            return
+        with self._lock:
+            opened = self._open()
+            for name, statement in statements.items():
+                if name not in opened.declared:
+                    opened.connection.execute(statement)
+                    opened.declared.add(name)
+
+    def _open(self) -> _Opened:
+        if self._opened is None or self._opened.process != os.getpid():
+            self._opened = _Opened(self.settings, self.temporary_folder)
+            # Also at the interpreter's exit, before DuckDB's own module goes.
+            weakref.finalize(self, self._opened.close)
+        return self._opened
 
     def close(self) -> None:
         """Give everything back; the next cursor opens anew."""
@@ -74,12 +87,14 @@ class _Opened:
             prefix="sfumato-", dir=temporary_folder, ignore_cleanup_errors=True
         )
         chosen: Settings = {**settings, "temp_directory": self.spill.name}
-        self.connection: DuckDBPyConnection | None = duckdb.connect(config=chosen)
+        self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)
+        self.declared: set[str] = set()
+        self._is_closed = False
 
     def close(self) -> None:
-        if self.process != os.getpid() or self.connection is None:
+        if self.process != os.getpid() or self._is_closed:
             # The parent process closes its own.
             return
+        self._is_closed = True
         self.connection.close()
-        self.connection = None
         self.spill.cleanup()

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from sfumato.data.arrow_arrays import as_numpy
-from sfumato.data.coding import category_code, cell_text, has_code, is_missing
+from sfumato.data.coding import category_code, cell_text, declarations, has_code, is_missing
 from sfumato.data.connection import KeptConnection
 from sfumato.data.engine import Condition, Unfit
 from sfumato.data.fitting import (
@@ -263,7 +263,7 @@ class DuckDBEngine:
         counted = [f"count(*) filter ({complaint.condition})" for _, complaint in asked]
         counted += [f"count(*) filter (not {is_missing(each)})" for each in attributes]
         row = (
-            self._one_row(source, lambda relation: f"select {', '.join(counted)} from {relation}")
+            self._one_row(source, lambda relation: f"select {', '.join(counted)} from {relation}", attributes)
             if counted
             else ()
         )
@@ -279,9 +279,11 @@ class DuckDBEngine:
                 found += [crowded_units(each, units, rows)] if units else []
         return tuple(found)
 
-    def _one_row(self, source: Source, statement: Callable[[str], str]) -> tuple[Any, ...]:
+    def _one_row(
+        self, source: Source, statement: Callable[[str], str], attributes: Sequence[Attribute] = ()
+    ) -> tuple[Any, ...]:
         """The result of a statement about the source; a pass of its own, since a stream can be read once."""
-        with self.open(source) as (cursor, relation):
+        with self.open(source, attributes) as (cursor, relation):
             row = cursor.execute(statement(relation)).fetchone()
         assert row is not None
         return row
@@ -306,11 +308,15 @@ class DuckDBEngine:
         source
             What is read.
         attributes
-            Those that are asked for; a failure because one has no column is told as such.
+            Those that are asked for, whose codes the cursor can then be asked for; a failure because one has no
+            column is told as such.
         """
         import duckdb
 
         try:
+            self._connection.declare(
+                {name: each for attribute in attributes for name, each in declarations(attribute).items()}
+            )
             with self._connection.cursor() as cursor, source.relation(cursor) as relation:
                 yield PatientCursor(cursor, f"Reading {source.description}"), relation
         except SfumatoError:

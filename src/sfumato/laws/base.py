@@ -8,6 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from sfumato.chance.distortion import TwoValued
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
@@ -93,7 +94,7 @@ class Law(Frozen):
         del schema, stated
         return ()
 
-    def matrices(self) -> Mapping[str, Floats]:
+    def matrices(self) -> Mapping[str, Floats | TwoValued]:
         """By attribute, ``matrix[true, published]`` where each row's value was drawn from it and from nothing else."""
         return {}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -71,17 +72,12 @@ class AnswerTable:
         """Labels, estimate, standard error, low and high of every cell."""
         low, high = self.intervals()
         labels = [
-            [attribute.labels[code] for code in codes]
-            for attribute, codes in zip(self.attributes, self.codes, strict=True)
+            [texts[code] for code in codes]
+            for texts, codes in zip((each.labels for each in self.attributes), self.codes, strict=True)
         ]
-        for index, position in enumerate(np.ndindex(*[len(each) for each in labels])):
-            yield (
-                tuple(each[place] for each, place in zip(labels, position, strict=True)),
-                float(self.estimates.values[index]),
-                float(self.estimates.standard_errors[index]),
-                float(low[index]),
-                float(high[index]),
-            )
+        numbers = (self.estimates.values, self.estimates.standard_errors, low, high)
+        columns = [np.asarray(each, dtype=np.float64).tolist() for each in numbers]
+        yield from zip(itertools.product(*labels), *columns, strict=True)
 
     def column_names(self) -> tuple[str, ...]:
         """Names for a flat table: the attributes, then estimate, std_error, low, high; never one name twice."""

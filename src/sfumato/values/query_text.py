@@ -160,17 +160,16 @@ class _Parser:
 
     def _condition(self) -> Condition:
         attribute = self._attribute()
-        everything = frozenset(range(attribute.size))
         operator = self._take()
         match operator.keyword:
             case "=":
                 codes = frozenset({self._category(attribute)})
             case "!=":
-                codes = everything - {self._category(attribute)}
+                codes = frozenset(range(attribute.size)) - {self._category(attribute)}
             case "IN":
                 codes = self._categories(attribute)
             case "NOT":
-                codes = everything - self._negated(attribute)
+                codes = frozenset(range(attribute.size)) - self._negated(attribute)
             case "IS":
                 codes = self._missing(attribute)
             case "<" | "<=" | ">" | ">=" | "BETWEEN":

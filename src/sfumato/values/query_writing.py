@@ -37,16 +37,18 @@ def write_condition(attribute: Attribute, codes: tuple[int, ...]) -> str:
         )
     if codes == (attribute.missing_code,):
         return f"{name} IS MISSING"
-    if codes == tuple(range(stated)):
+    if len(codes) == stated and codes == tuple(range(stated)):
         return f"{name} IS NOT MISSING"
     if _is_range(attribute, codes):
         return _range_text(attribute, codes[0], codes[-1] + 1)
-    others = tuple(code for code in range(attribute.size) if code not in codes)
-    for operator, single in (("=", codes), ("!=", others)):
-        if len(single) == 1:
-            return f"{name} {operator} {label_text(attribute.labels[single[0]])}"
-    word, listed = ("IN", codes) if len(codes) <= len(others) else ("NOT IN", others)
-    return f"{name} {word} ({', '.join(label_text(attribute.labels[code]) for code in listed)})"
+    is_few = len(codes) <= attribute.size - len(codes)
+    # The shorter list is written, and the other one not made: there may be a hundred thousand categories.
+    listed = codes if is_few else sorted(set(range(attribute.size)).difference(codes))
+    labels = attribute.labels
+    texts = [label_text(labels[code]) for code in listed]
+    if len(texts) == 1:
+        return f"{name} {'=' if is_few else '!='} {texts[0]}"
+    return f"{name} {'IN' if is_few else 'NOT IN'} ({', '.join(texts)})"
 
 
 def _is_range(attribute: Attribute, codes: tuple[int, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -176,3 +177,43 @@ def test_what_does_not_fit_is_said_with_its_reason_and_without_values(cells, key
     sentence = refusal(cells, **keys)
     assert words in sentence
     assert "secret" not in sentence
+
+
+def long_list(number=300):
+    """More labels than a statement lists."""
+    return tuple(f"it's {place}" for place in range(number))
+
+
+@pytest.mark.parametrize(
+    ("keys", "cells", "expected"),
+    [
+        ({"categories": long_list()}, ["it's 0", "it's 299", "it's 300", None], [0, 299, None, None]),
+        ({"categories": long_list(), "missing": "category"}, ["it's 7", None], [7, 300]),
+        (
+            {"categories": long_list(), "recode": {"it's 4": ("four", "4")}},
+            ["it's 4", "four", "4", "5"],
+            [4, 4, 4, None],
+        ),
+        ({"categories": tuple("abcdefghij"), "prefix": 1}, ["bx", "z"], [1, None]),
+        (
+            {"categories": tuple(f"{place:03}" for place in range(300)), "prefix": 3},
+            ["0991", "300"],
+            [99, None],
+        ),
+        ({"bins": tuple(range(302))}, ["7", "[7,8)", "301"], [7, 7, None]),
+    ],
+    ids=["categories", "missing", "recode", "short prefix", "prefix", "bins"],
+)
+def test_long_lists_are_read_as_short_ones(keys, cells, expected):
+    """A list too long for a statement is a type of its own, with the same codes and the same refusals."""
+    assert codes(cells, **keys) == expected
+
+
+def test_long_lists_are_known_inside_another_database(tmp_path):
+    """A query on a database makes that one current; the labels' type is found all the same."""
+    path = tmp_path / "x.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("create table t as select 'it''s 7' as x union all select 'it''s 9'")
+    schema = Schema(attributes=(Attribute(name="x", role=Role.OTHER, categories=long_list()),))
+    (batch,) = read_table(path, schema, query="select * from t order by x").scan()
+    assert batch.codes["x"].tolist() == [7, 9]

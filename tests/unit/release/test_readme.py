@@ -113,15 +113,16 @@ def test_the_r_code_is_well_formed(tmp_path, design):
     assert r_problems(code) == []
     assert r_problems(code.replace(")", "", 1))
     assert r_problems(code.replace('"', "", 1))
-    matrix = re.search(r"distortion <- (.*?)  #", code)[1]
-    if matrix.startswith("matrix("):
-        numbers = [float(each) for each in re.search(r"c\((.*?)\)", matrix)[1].split(", ")]
+    if written := re.search(r"distortion <- matrix\(c\((.*?)\)", code):
+        numbers = [float(each) for each in written[1].split(", ")]
         assert np.reshape(numbers, (5, 5)) == pytest.approx(release.law.matrices()[NAME])
     else:
-        retention, size, elsewhere = map(
-            float, re.fullmatch(r"(\S+) \* diag\((\d+)\) \+ (\S+)", matrix).groups()
+        retention, elsewhere = (
+            float(re.search(rf"^{name} <- (\S+)", code, flags=re.MULTILINE)[1])
+            for name in ("retention", "elsewhere")
         )
-        assert retention * np.eye(int(size)) + elsewhere == pytest.approx(release.law.matrices()[NAME])
+        matrix = release.law.distortions[NAME].dense()
+        assert retention * np.eye(5) + elsewhere == pytest.approx(matrix)
 
 
 def test_columns_are_described_in_page_and_descriptor(tmp_path):

@@ -16,6 +16,7 @@ from sfumato.attacks.outside_linking.reidentification import (
     marketer_risk,
     prosecutor_risk,
 )
+from sfumato.chance.distortion import TwoValued
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import ParameterError
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
@@ -299,7 +300,8 @@ def _stays(law: Any, names: Sequence[str], combinations: Integers) -> Floats | N
     stays = np.ones(combinations.shape[1])
     for name, codes in zip(names, combinations, strict=True):
         if name in law.distortions:
-            stays *= np.diagonal(law.distortions[name].dense())[codes]
+            matrix = law.distortions[name].on_axis
+            stays *= matrix.diagonal if isinstance(matrix, TwoValued) else np.diagonal(matrix)[codes]
     return stays
 
 

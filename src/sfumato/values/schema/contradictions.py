@@ -104,15 +104,16 @@ def _problems_of_texts(attribute: Attribute) -> Iterable[str]:
 
 def _problems_of_categories(attribute: Attribute) -> Iterable[str]:
     name, listed = repr(attribute.name), attribute.categories or ()
-    repeated = sorted(each for each, number in Counter(listed).items() if number > 1)
-    if repeated:
+    different = set(listed)
+    if len(different) < len(listed):
+        repeated = sorted(each for each, number in Counter(listed).items() if number > 1)
         yield f"attribute {name}: category {repeated[0]!r} is listed more than once."
-    if MISSING_LABEL in listed:
+    if MISSING_LABEL in different:
         yield (
             f"attribute {name}: {MISSING_LABEL!r} is the label of missing values; "
             'use missing = "category" instead of listing it.'
         )
-    both = sorted(set(listed) & {"", *attribute.missing_values})
+    both = sorted({"", *attribute.missing_values} & different)
     if both:
         yield f"attribute {name}: {both[0]!r} is both a category and a missing value."
     if attribute.prefix is not None:
@@ -128,8 +129,9 @@ def _problems_of_categories(attribute: Attribute) -> Iterable[str]:
 
 
 def _problems_of_recode(attribute: Attribute) -> Iterable[str]:
-    name, listed = repr(attribute.name), set(attribute.categories or ())
-    recode = attribute.recode or {}
+    if not attribute.recode:
+        return
+    name, listed, recode = repr(attribute.name), set(attribute.categories or ()), attribute.recode
     targets: dict[str, list[str]] = {}
     for target, values in recode.items():
         for value in values:

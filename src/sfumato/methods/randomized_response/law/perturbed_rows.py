@@ -13,6 +13,7 @@ from sfumato.chance.distortion import (
     AxisMatrix,
     DenseDistortion,
     Distortion,
+    TwoValued,
     UniformDistortion,
     columns_of,
     contract,
@@ -100,9 +101,9 @@ class PerturbedRows(Law):
         """The attributes with a matrix."""
         return tuple(self.distortions)
 
-    def matrices(self) -> dict[str, Floats]:
+    def matrices(self) -> dict[str, Floats | TwoValued]:
         """The matrix of every perturbed attribute."""
-        return {name: each.dense() for name, each in self.distortions.items()}
+        return {name: each.on_axis for name, each in self.distortions.items()}
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
         """Local differential privacy and amplification."""
