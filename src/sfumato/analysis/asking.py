@@ -26,7 +26,7 @@ class Countable(Protocol):
     def schema(self) -> Schema:
         """The attributes that can be asked about."""
 
-    def counts(self, by: Sequence[str], *, where: str = "", target: Target = "table") -> AnswerTable:
+    def counts(self, by: str | Sequence[str], *, where: str = "", target: Target = "table") -> AnswerTable:
         """Estimated counts over the categories of some attributes."""
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
-from sfumato.errors import ParameterError, ReleaseDamagedError, nearest
+from sfumato.errors import ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
 from sfumato.release.analyses import Analyses
@@ -18,7 +18,7 @@ from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
-from sfumato.release.tabulating import estimate_table
+from sfumato.release.tabulating import axes_of, estimate_table
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
 from sfumato.values.arrays import Floats
@@ -266,7 +266,7 @@ class Release(Analyses):
 
     def counts(
         self,
-        by: Sequence[str],
+        by: str | Sequence[str],
         *,
         where: str = "",
         confidence_level: float = 0.95,
@@ -278,13 +278,13 @@ class Release(Analyses):
         Parameters
         ----------
         by
-            Attributes to tabulate.
+            Attribute, or attributes, to tabulate.
         where
             Conditions that rows must satisfy.
         confidence_level, target, estimator
             As for :meth:`query`.
         """
-        names, among = self._names(by), Predicate.parse(where, self.schema)
+        names, among = axes_of(self.schema, by), Predicate.parse(where, self.schema)
         if estimator is None:
             estimates = estimate_table(self.law, self, names, among, target)
         else:
@@ -304,7 +304,7 @@ class Release(Analyses):
 
     def consistent_counts(
         self,
-        by: Sequence[str],
+        by: str | Sequence[str],
         *,
         where: str = "",
         confidence_level: float = 0.95,
@@ -320,7 +320,7 @@ class Release(Analyses):
             ``"projection"`` for the nearest such counts, ``"clip"`` to cut and rescale, ``"em"`` for the
             most likely ones (slower, and usually the closest when many cells are nearly empty).
         """
-        names, among = self._names(by), Predicate.parse(where, self.schema)
+        names, among = axes_of(self.schema, by), Predicate.parse(where, self.schema)
         tabulation = Tabulation(names, among.single())
         unbiased = self.law.estimate(self, tabulation)
         consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
@@ -338,16 +338,6 @@ class Release(Analyses):
             limits=recentred,
         )
         return self._table(names, among, feasible, confidence_level, "table", is_consistent=True)
-
-    def _names(self, by: Sequence[str]) -> tuple[str, ...]:
-        names = tuple(each.name for each in self.schema.select(by))
-        if not names or len(set(names)) != len(names):
-            raise ParameterError(
-                f"tabulate over one or more different attributes, got {', '.join(names) or 'none'}. "
-                "Name each attribute once.",
-                parameter="by",
-            )
-        return names
 
     def _answer(
         self,

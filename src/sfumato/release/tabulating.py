@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sfumato.errors import TooLargeError
+from sfumato.errors import ParameterError, TooLargeError
 from sfumato.laws import Law, Target
 from sfumato.laws.base import Published
 from sfumato.values.estimates import Estimates, known_bounds
 from sfumato.values.predicate import Predicate
+from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 LARGEST_WITH_COVARIANCE = 150
@@ -20,6 +21,24 @@ LARGEST_WITH_COVARIANCE = 150
 
 LARGEST_NUMBER_OF_PARTS = 5_000
 """Parts of cells that are asked for one by one."""
+
+
+def axes_of(schema: Schema, by: str | Sequence[str]) -> tuple[str, ...]:
+    """The names of the attributes to tabulate, one or several.
+
+    Raises
+    ------
+    ParameterError
+        When there is none, or one twice.
+    """
+    names = tuple(each.name for each in schema.select([by] if isinstance(by, str) else by))
+    if not names or len(set(names)) != len(names):
+        raise ParameterError(
+            f"tabulate over one or more different attributes, got {', '.join(names) or 'none'}. "
+            "Name each attribute once.",
+            parameter="by",
+        )
+    return names
 
 
 def estimate_table(

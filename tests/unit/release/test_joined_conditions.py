@@ -88,6 +88,11 @@ def test_a_table_shows_the_categories_that_either_leaves(release):
     assert [label for (label,), *_ in table.cells()] == ["Tech", "Care"]
 
 
+def test_one_attribute_needs_no_list(release):
+    """A name is a name, not its letters."""
+    np.testing.assert_array_equal(release.counts("job").values, release.counts(["job"]).values)
+
+
 def test_too_large_a_table_is_refused(release, monkeypatch):
     """Every cell is asked for by itself."""
     monkeypatch.setattr(tabulating, "LARGEST_NUMBER_OF_PARTS", 5)
