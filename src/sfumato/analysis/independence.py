@@ -11,10 +11,11 @@ from sfumato.analysis.asking import Countable, TwoWay, ask_two_way
 from sfumato.analysis.routine import drawing
 from sfumato.values.arrays import Floats
 from sfumato.values.number_text import show_cell
+from sfumato.values.tabular import Tabular
 
 
 @dataclass(frozen=True)
-class IndependenceTest:
+class IndependenceTest(Tabular):
     """Whether two attributes could be independent in the population behind a release.
 
     Parameters

@@ -8,10 +8,11 @@ from typing import Any
 
 from sfumato.laws import Target
 from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.tabular import Tabular
 
 
 @dataclass(frozen=True)
-class NumberEstimate:
+class NumberEstimate(Tabular):
     """A number computed from estimated counts.
 
     Parameters

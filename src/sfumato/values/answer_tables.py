@@ -16,10 +16,11 @@ from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated
 from sfumato.values.schema import Attribute
+from sfumato.values.tabular import Charted, interval_chart
 
 
 @dataclass(frozen=True, eq=False)
-class AnswerTable:
+class AnswerTable(Charted):
     """Estimated counts over the categories of some attributes.
 
     Parameters
@@ -167,32 +168,19 @@ class AnswerTable:
         """A pyarrow table with the columns of :meth:`column_names`."""
         import pyarrow as pa
 
+        names = self.column_names()
         rows = [(*labels, *numbers) for labels, *numbers in self.cells()]
-        columns = zip(*rows, strict=True) if rows else [()] * len(self.column_names())
-        return pa.table(dict(zip(self.column_names(), map(list, columns), strict=True)))
+        texts = len(self.attributes)
+        fields = [
+            pa.field(name, pa.string() if place < texts else pa.float64()) for place, name in enumerate(names)
+        ]
+        columns = [list(each) for each in zip(*rows, strict=True)] if rows else [[] for _ in names]
+        return pa.table(columns, schema=pa.schema(fields))
 
     def figure(self) -> dict[str, Any]:
         """A Vega-Lite chart of the cells with their intervals, as plain data."""
         points = [
-            {"cell": ", ".join(labels), "estimate": value, "low": low, "high": high}
+            {"label": ", ".join(labels), "estimate": value, "low": low, "high": high}
             for labels, value, _, low, high in self.cells()
         ]
-        names = ", ".join(each.name for each in self.attributes)
-        cell = {"field": "cell", "type": "nominal", "sort": None, "title": names}
-        return {
-            "data": {"values": points},
-            "layer": [
-                {
-                    "mark": {"type": "rule"},
-                    "encoding": {
-                        "y": cell,
-                        "x": {"field": "low", "type": "quantitative", "title": "rows"},
-                        "x2": {"field": "high"},
-                    },
-                },
-                {
-                    "mark": {"type": "point", "filled": True},
-                    "encoding": {"y": cell, "x": {"field": "estimate", "type": "quantitative"}},
-                },
-            ],
-        }
+        return interval_chart(points, title=", ".join(each.name for each in self.attributes), unit="rows")

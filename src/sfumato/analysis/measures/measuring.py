@@ -19,6 +19,7 @@ from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
+from sfumato.values.tabular import Tabular
 
 Interval = Literal["normal", "chebyshev"]
 """``normal``: right where the estimate is nearly normal; ``chebyshev``: right for any law with that variance, wider."""
@@ -65,7 +66,7 @@ class MeasuredValue:
 
 
 @dataclass(frozen=True)
-class Measures:
+class Measures(Tabular):
     """How two attributes of a release go together, by every measure that is defined for them.
 
     Parameters

@@ -16,11 +16,13 @@ from sfumato.analysis.regression.formula import Formula
 from sfumato.analysis.regression.glm import FAMILIES
 from sfumato.errors import ParameterError, QueryError, nearest
 from sfumato.laws import Target
+from sfumato.values.answers import finite_or_none
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+from sfumato.values.tabular import Charted, interval_chart
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class TermTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Regression:
+class Regression(Charted):
     """A regression fitted through the law of a release.
 
     Parameters
@@ -171,6 +173,17 @@ class Regression:
         import pyarrow as pa
 
         return pa.table(as_columns([each.to_dict() for each in self.coefficients]))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the coefficients, as plain data; ends that are infinite are not drawn."""
+        points = [
+            {
+                "label": " ".join(filter(None, (each.category, each.term))),
+                **{name: finite_or_none(getattr(each, name)) for name in ("estimate", "low", "high")},
+            }
+            for each in self.coefficients
+        ]
+        return interval_chart(points, title="coefficient", unit=self.formula)
 
     def test(self, term: str) -> TermTest:
         """Test whether all coefficients of a term are zero in the population.
