@@ -27,6 +27,7 @@ from sfumato.cli import (
     regression,
     report,
     schema,
+    show,
 )
 from sfumato.cli.guard import GuardedGroup
 from sfumato.cli.options import examples
@@ -125,6 +126,7 @@ _add(app, "plan", plan.plan, plan.EXAMPLES, panel=CUSTODIAN)
 _add(app, "calibrate", calibrate.calibrate, calibrate.EXAMPLES, panel=CUSTODIAN)
 _add(app, "publish", publish.publish, publish.EXAMPLES, panel=CUSTODIAN)
 app.add_typer(ledger_group, name="ledger", rich_help_panel=CUSTODIAN)
+_add(app, "show", show.show, show.EXAMPLES, panel=ANALYST)
 _add(app, "query", query.query, query.EXAMPLES, panel=ANALYST)
 _add(app, "counts", counts.counts, counts.EXAMPLES, panel=ANALYST)
 _add(app, "mean", mean.mean, mean.EXAMPLES, panel=ANALYST)

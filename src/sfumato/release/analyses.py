@@ -7,7 +7,7 @@ stands on the release. They load an analysis when it is asked for and hold nothi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
@@ -15,14 +15,22 @@ if TYPE_CHECKING:
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
     from sfumato.analysis.numbers import NumberEstimate
+    from sfumato.analysis.overview import Overview
     from sfumato.analysis.regression import Regression
     from sfumato.analysis.regression.fitting import CoefficientInterval
     from sfumato.analysis.regression.glm import FamilyName
     from sfumato.laws import Target
+    from sfumato.release.release import Release
 
 
 class Analyses:
     """What can be computed from a release's estimated counts, with the law's errors carried on."""
+
+    def overview(self: Countable) -> Overview:
+        """What it holds and promises, and how large the errors of its answers are: see :func:`sfumato.analysis.overview.overview`."""
+        from sfumato.analysis.overview import overview
+
+        return overview(cast("Release", self))
 
     def measures(
         self: Countable,

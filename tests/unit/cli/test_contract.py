@@ -42,6 +42,7 @@ VERBS = [
     ("mean",),
     ("measures",),
     ("independence",),
+    ("show",),
     ("regression",),
     ("report",),
     ("attacks",),

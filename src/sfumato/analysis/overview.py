@@ -1,0 +1,195 @@
+"""What a release is and what can be asked of it: an analyst's first look."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sfumato.errors import SfumatoError
+from sfumato.release.release import Release
+from sfumato.values.certainty import Certainty
+from sfumato.values.number_text import counted
+from sfumato.values.result_tables import ResultTable
+from sfumato.values.selection import Selection
+
+if TYPE_CHECKING:
+    from sfumato.values.schema import Attribute
+
+MOST_LABELS = 8
+"""Categories of an attribute that are named; the rest is counted."""
+
+MOST_PAIRS = 12
+"""Pairs of attributes that are tried."""
+
+LARGEST_TRIED = 20_000
+"""Cells of a table that is asked for in order to see its errors."""
+
+WIDEST_TEXT = 70
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A release at a glance.
+
+    Parameters
+    ----------
+    title
+        Method and rows.
+    sentence
+        How published and true counts are linked.
+    promises
+        In plain words.
+    weaknesses
+        What is not protected.
+    attributes, errors
+        What there is, and with what error it can be counted.
+    examples
+        Commands to go on with.
+    """
+
+    title: str
+    sentence: str
+    promises: tuple[str, ...]
+    weaknesses: tuple[str, ...]
+    attributes: ResultTable
+    errors: ResultTable
+    examples: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        return f"Overview({self.title})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A page for people."""
+        promises = [f"Promised: {each}" for each in self.promises] or ["Nothing is promised."]
+        weaknesses = [f"Not protected: {each}" for each in self.weaknesses]
+        commands = ["Go on with", *(f"  {each}" for each in self.examples)]
+        return "\n".join(
+            [
+                self.title,
+                self.sentence,
+                "",
+                *promises,
+                *weaknesses,
+                "",
+                self.attributes.to_text(),
+                "",
+                self.errors.to_text(),
+                "",
+                *commands,
+            ]
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``show --json`` prints it."""
+        return {
+            "title": self.title,
+            "law": self.sentence,
+            "promises": list(self.promises),
+            "not_protected": list(self.weaknesses),
+            "attributes": self.attributes.to_dict()["rows"],
+            "errors": self.errors.to_dict()["rows"],
+            "examples": list(self.examples),
+        }
+
+
+def overview(release: Release) -> Overview:
+    """Look at a release: what it holds, what is promised, and how large the errors of its answers are.
+
+    Every attribute is counted, and pairs of what was changed with something else, as an analyst would: what is
+    refused is shown with the refusal.
+    """
+    tried = {names: _errors(release, names) for names in _tried(release)}
+    answered = [names for names, (*_, largest) in tried.items() if largest != ""]
+    return Overview(
+        f"Release by {release.method}, {counted(release.number_of_rows, 'published row')}",
+        release.law.sentence,
+        tuple(each.plain_statement for each in release.guarantees),
+        tuple(release.manifest.not_protected),
+        ResultTable(
+            "Attributes",
+            ("attribute", "role", "published", "categories"),
+            tuple(_attribute(release, each) for each in release.schema.attributes),
+        ),
+        ResultTable(
+            "What can be counted, and how accurately",
+            ("over", "cells", "certainty", "median std. error", "largest std. error"),
+            tuple(tried.values()),
+        ),
+        tuple(_examples(release, answered)),
+    )
+
+
+def _attribute(release: Release, attribute: Attribute) -> tuple[str, str, str, str]:
+    labels = list(attribute.labels)
+    shown = ", ".join(labels[:MOST_LABELS])
+    if len(shown) > WIDEST_TEXT:
+        shown = f"{shown[: WIDEST_TEXT - 1]}…"
+    more = f", … ({len(labels):,} in all)" if len(labels) > MOST_LABELS else ""
+    as_published = release.published_schema[attribute.name].labels
+    published = "coarser" if as_published != attribute.labels else "as it is"
+    if attribute.name in release.law.changed_attributes:
+        published = "changed"
+    return attribute.name, attribute.role.value, published, shown + more
+
+
+def _tried(release: Release) -> Iterator[tuple[str, ...]]:
+    """Every attribute, then pairs with one that was changed, then other pairs."""
+    names = release.schema.names
+    changed = set(release.law.changed_attributes)
+    pairs = sorted(itertools.combinations(names, 2), key=lambda pair: not changed & set(pair))
+    yield from ((name,) for name in names)
+    yield from pairs[:MOST_PAIRS]
+
+
+def _errors(release: Release, names: tuple[str, ...]) -> tuple[str, int, str, float | str, float | str]:
+    over = " and ".join(names)
+    cells = math.prod(each.size for each in release.schema.select(names))
+    if cells > LARGEST_TRIED:
+        return over, cells, "not tried: many cells", "", ""
+    try:
+        estimates = release.counts(names).estimates
+    except SfumatoError as refusal:
+        return over, cells, f"refused: {_first_sentence(str(refusal))}", "", ""
+    errors = estimates.standard_errors[np.isfinite(estimates.standard_errors)]
+    if not errors.size:
+        return over, cells, "no standard error is known", "", ""
+    weakest = Certainty(int(estimates.certainty.min()))
+    return over, cells, weakest.word, float(np.median(errors)), float(errors.max())
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ", maxsplit=1)[0].rstrip(".")
+
+
+def _examples(release: Release, answered: list[tuple[str, ...]]) -> Iterator[str]:
+    """Commands that the release answers, ready for a shell; about what was changed, where there is such."""
+    folder = shlex.quote(release.folder.name) if release.folder is not None else "RELEASE"
+    changed = set(release.law.changed_attributes)
+    asked = sorted(answered, key=lambda names: not changed & set(names))
+    single = next((names[0] for names in asked if len(names) == 1), None)
+    if single is not None:
+        condition = Selection(((single, (0,)),)).describe(release.schema)
+        yield f"sfumato query {folder} {_argument(condition)}"
+    pair = next((names for names in asked if len(names) > 1), asked[0] if asked else None)
+    if pair is not None:
+        yield f"sfumato counts {folder} --by {_argument(','.join(map(_listed, pair)))}"
+    yield f"sfumato report {folder} --out report.html"
+
+
+def _listed(name: str) -> str:
+    """A name in a list with commas between."""
+    return '"' + name.replace('"', '""') + '"' if set(name) & set(',"') else name
+
+
+def _argument(text: str) -> str:
+    """Text as one word of a shell: in double quotes where that is enough, since conditions hold single ones."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!') else shlex.quote(text)
