@@ -36,12 +36,12 @@ def binomial_limits(low: Floats, high: Floats, rows: float, confidence_level: fl
     from scipy.special import betaincinv
 
     tail = (1 - confidence_level) / 2
-    least = np.clip(low, 0, rows)
-    lower = rows * betaincinv(np.maximum(least, 1e-300), rows - least + 1, tail)
-    most = np.clip(high, 0, rows)
-    is_inside = most < rows
-    upper = rows * betaincinv(most + 1, np.where(is_inside, rows - most, 1.0), 1 - tail)
-    return np.where(least > 0, lower, 0.0), np.where(np.isinf(high), np.inf, np.where(is_inside, upper, rows))
+    least, most = np.clip(low, 0, rows), np.clip(high, 0, rows)
+    # The quantiles of none and of all are not numbers; none and all are what stands there.
+    lower = rows * betaincinv(least, rows - least + 1, tail)
+    upper = rows * betaincinv(most + 1, rows - most, 1 - tail)
+    ends = np.where(least > 0, lower, 0.0), np.where(most < rows, upper, rows)
+    return ends[0], np.where(np.isinf(high), np.inf, ends[1])
 
 
 def unseen_variance(chance: npt.ArrayLike) -> Floats:

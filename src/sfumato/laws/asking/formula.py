@@ -207,7 +207,7 @@ def _whole(asked: Sequence[Tabulation], entry: Callable[[Tabulation, Tabulation]
         return entry(asked[0], asked[0])
     result = np.empty(2 * (len(asked),))
     for i, j in itertools.combinations_with_replacement(range(len(asked)), 2):
-        result[i, j] = result[j, i] = entry(asked[i], asked[j])[0, 0]
+        result[i, j] = result[j, i] = entry(asked[i], asked[j]).item()
     return result
 
 

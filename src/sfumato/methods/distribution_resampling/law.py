@@ -139,7 +139,7 @@ class ResampledCounts(Formula):
         if not inflation:
             return np.zeros((self.values(one).size, self.values(other).size))
         products = np.outer(self.values(one), self.values(other))
-        return np.asarray(inflation * (self.shared(one, other) - products / max(self.number_of_rows, 1)))
+        return np.asarray(inflation * (self.shared(one, other) - products / self.number_of_rows))
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact without a drawn attribute."""
@@ -150,7 +150,7 @@ class ResampledCounts(Formula):
 
         Two draws have the variance of one of half as many rows.
         """
-        if not self._is_drawn(asked) or not self.is_unbiased:
+        if not self.is_unbiased:
             return None
         draws = 1 if target == "table" else 2
         values, rows = self.values(asked) / draws, max(self.number_of_rows, 1) / draws

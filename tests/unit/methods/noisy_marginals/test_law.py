@@ -166,6 +166,34 @@ def test_consistent_counts_are_feasible_and_keep_the_total(feasibility):
     assert restricted.shape == (2,)
 
 
+def test_least_squares_and_consistent_counts_obey_conditions_on_attributes_not_shown():
+    """Young and old together, by sex: the sums of their cells in the whole table."""
+    where = Selection((("age", (0, 2)),))
+    whole = LAW.estimate_by("least-squares", PUBLISHED, Tabulation(by=("sex", "age"))).values.reshape(2, 3)
+    part = LAW.estimate_by("least-squares", PUBLISHED, Tabulation(("sex",), where))
+    assert part.values == pytest.approx(whole[:, [0, 2]].sum(axis=1))
+    made = LAW.consistent(PUBLISHED, Tabulation(by=("sex", "age"))).reshape(2, 3)
+    assert LAW.consistent(PUBLISHED, Tabulation(("sex",), where)) == pytest.approx(
+        made[:, [0, 2]].sum(axis=1)
+    )
+    ages = LAW.consistent(PUBLISHED, Tabulation(by=("age",)))
+    assert LAW.consistent(PUBLISHED, Tabulation(("age",), where)) == pytest.approx(ages[[0, 2]])
+
+
+def test_a_table_that_noise_made_negative_is_empty():
+    """Its total is below nobody, so that nobody is left."""
+
+    class Negative(PublishedCounts):
+        def scan(self, table, names):
+            for batch in super().scan(table, names):
+                yield CodedBatch(
+                    {**batch.codes, "count": -1 - batch.codes["count"] % 3}, batch.number_of_rows
+                )
+
+    for feasibility in ("projection", "clip"):
+        assert not LAW.consistent(Negative(), Tabulation(by=("sex",)), feasibility=feasibility).any()
+
+
 def test_expectation_maximization_does_not_apply():
     """It is about distorted rows."""
     with pytest.raises(ParameterError, match="feasibility"):

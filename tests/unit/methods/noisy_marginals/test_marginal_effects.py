@@ -96,3 +96,26 @@ def test_noise_that_is_surely_zero_wins():
     exact = NoisyTable(("a",), np.array([3.0, 4.0]), 0.0)
     other = NoisyTable(("a",), np.array([9.0, 9.0]), 1.0)
     assert combine_tables([exact, other], {"a": np.eye(2)}).values == pytest.approx([3.0, 4.0])
+
+
+def test_sums_of_some_categories_are_sums_of_the_combined_cells():
+    """Weights that are no square matrix: the first of a, and the first and last of c, against dense algebra."""
+    tables = tables_of(MARGINALS)
+    weights = {"a": np.array([[1.0, 0.0]]), "c": np.array([[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])}
+    found = combine_tables(tables, weights)
+    values, covariance = dense_least_squares(tables, ("a", "c"))
+    whole = np.kron(weights["a"], weights["c"])
+    assert found.values == pytest.approx(whole @ values, abs=1e-9)
+    assert found.covariance == pytest.approx(whole @ covariance @ whole.T, abs=1e-9)
+
+
+def test_a_table_of_the_largest_size_still_has_its_covariance(monkeypatch):
+    """Six cells with a limit of six, and none with a limit of five; the variances are the same."""
+    tables, weights = tables_of(MARGINALS), {"a": np.eye(2), "b": np.eye(3)}
+    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 6)
+    whole = combine_tables(tables, weights)
+    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
+    large = combine_tables(tables, weights)
+    assert whole.covariance is not None
+    assert large.covariance is None
+    assert large.variances == pytest.approx(whole.variances)

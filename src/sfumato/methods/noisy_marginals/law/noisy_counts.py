@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sfumato.chance.distortion import contract
 from sfumato.chance.noise import DiscreteNoise
 from sfumato.chance.noise_sums import half_width_of_sum
 from sfumato.errors import NotIdentifiableError, ParameterError
@@ -27,7 +28,7 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Law, Published, Target
-from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
+from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
@@ -167,12 +168,13 @@ class NoisyCounts(Law):
                 parameter="feasibility",
             )
         # Conditions become cells of their own first: what is made to add up is a whole table.
-        names = tuple(_weights(published.schema, tabulation))
+        weights = _weights(published.schema, tabulation)
+        names = tuple(weights)
         whole = self.estimate_by("least-squares", published, Tabulation(by=names)).values
         total = np.array([max(whole.sum(), 0.0)])
         shape = [each.size for each in published.schema.select(names)]
-        made = NoisyTable(names, feasible(whole[None, :], total, feasibility).reshape(shape), 0.0)
-        return sum_cells(made, _weights(published.schema, tabulation)).values
+        made = feasible(whole[None, :], total, feasibility).reshape(shape)
+        return contract(made, [each.T for each in weights.values()]).ravel()
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard error of every cell of a table, the same for all: it does not depend on the counts."""
@@ -256,15 +258,15 @@ class NoisySums(Formula):
     def values(self, asked: Tabulation) -> Floats:
         """Sums of published cells, or declared answers as they stand."""
         source = self._source(asked)
-        cells = (
-            np.zeros(self._number(asked)) if source.marginal is None else self._sums(source.marginal, asked)
-        )
+        cells = np.full(self._number(asked), np.nan)
+        if source.marginal is not None:
+            cells = self._sums(source.marginal, asked)
         return _replaced(cells, {place: each.count for place, each in source.declared.items()})
 
     def variances(self, asked: Tabulation) -> Floats:
         """The noise of all cells that each adds up."""
         source = self._source(asked)
-        own = 0.0 if source.marginal is None else source.marginal.noise.variance * source.cells_added
+        own = np.nan if source.marginal is None else source.marginal.noise.variance * source.cells_added
         found = np.full(self._number(asked), own)
         return _replaced(found, {place: each.noise.variance for place, each in source.declared.items()})
 
@@ -288,8 +290,9 @@ class NoisySums(Formula):
         source, values = self._source(asked), self.values(asked)
 
         def ends(level: float) -> tuple[Floats, Floats]:
-            noise, added = source.marginal and source.marginal.noise, source.cells_added
-            own = 0.0 if noise is None or added == 0 else half_width_of_sum(noise, added, level)
+            own = np.nan
+            if source.marginal is not None:
+                own = half_width_of_sum(source.marginal.noise, source.cells_added, level)
             declared = {
                 place: half_width_of_sum(each.noise, 1, level) for place, each in source.declared.items()
             }
@@ -307,7 +310,7 @@ class NoisySums(Formula):
         try:
             marginal = self.law.best(names_of([asked]))
         except NotIdentifiableError:
-            if len(declared) < max(self._number(asked), 1):
+            if len(declared) < self._number(asked):
                 raise
             return _Source(None, 0, declared)
         added = marginal.cells_added(asked)

@@ -1,0 +1,165 @@
+"""How an answer is put together from what a formula says: intervals, populations, claims."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sfumato.laws.asking import Formula, answer, binomial_limits, feasible_by_group, for_population
+from sfumato.values.certainty import Certainty
+from sfumato.values.estimates import Estimates
+from sfumato.values.selection import Selection, Tabulation
+
+CELLS = tuple(Tabulation(where=Selection((("job", (code,)),))) for code in range(3))
+
+
+class Stated(Formula):
+    """What is said of each job: a count of 4, 5 or 6, a claim, bounds, and the half width of its interval."""
+
+    def __init__(self, claims, halves=(None, None, None), rows=20.0):
+        self.claims, self.halves, self.number_of_rows = claims, halves, rows
+
+    def place(self, asked):
+        """Which job is asked about."""
+        return CELLS.index(asked)
+
+    def values(self, asked):
+        """4, 5 and 6; nobody has two jobs."""
+        return np.array([4.0 + self.place(asked) if asked in CELLS else 0.0])
+
+    def variances(self, asked):
+        """All 2."""
+        return np.full(self.values(asked).size, 2.0)
+
+    def covariance(self, one, other):
+        """Independent."""
+        return np.full((1, 1), 2.0 if one is other else 0.0)
+
+    def bounds(self, asked):
+        """One row less and two rows more."""
+        return self.values(asked) - 1, self.values(asked) + 2
+
+    def certainty(self, asked, number):
+        """As stated."""
+        return np.full(number, self.claims[self.place(asked)], np.int8)
+
+    def limits(self, asked, target):
+        """So many rows to either side, where stated."""
+        del target
+        half = self.halves[self.place(asked)]
+        if half is None:
+            return None
+        return lambda level: (self.values(asked) - half * level, self.values(asked) + half * level)
+
+
+def ends(found, level=0.5):
+    """Pairs of ends."""
+    return list(zip(*(each.tolist() for each in found.intervals(level)), strict=True))
+
+
+ALL_ESTIMATED = (Certainty.ESTIMATED,) * 3
+
+
+def test_every_selection_keeps_the_limits_of_its_own():
+    """The second has none, so its interval is normal: 5 -+ 0.67449 sqrt(2)."""
+    found = answer(Stated(ALL_ESTIMATED, (0.5, None, 1.0)), CELLS, "table")
+    half = 0.6744898 * 2**0.5
+    assert ends(found)[0] == (3.75, 4.25)
+    assert ends(found)[1] == pytest.approx((5 - half, 5 + half))
+    assert ends(found)[2] == (5.5, 6.5)
+
+
+def test_what_is_bounded_or_exact_of_a_table_is_drawn_for_a_population():
+    """From the lower bound to the upper one of 20 rows, by Clopper and Pearson; an estimate stays normal."""
+    claims = (Certainty.BOUNDED, Certainty.ESTIMATED, Certainty.EXACT)
+    of_table = answer(Stated(claims), CELLS, "table")
+    assert ends(of_table)[0] == (3, 6)
+    assert ends(of_table)[2] == (6, 6)
+    found = answer(Stated(claims), CELLS, "population")
+    drawn = binomial_limits(np.array([3.0, 6.0]), np.array([6.0, 6.0]), 20, 0.5)
+    assert [ends(found)[0], ends(found)[2]] == list(zip(*(each.tolist() for each in drawn), strict=True))
+    half = 0.6744898 * found.standard_errors[1]
+    assert ends(found)[1] == pytest.approx((5 - half, 5 + half))
+    assert found.certainty.tolist() == list(ALL_ESTIMATED)
+
+
+def test_drawn_limits_stand_beside_stated_ones():
+    """One selection is exact and has none of its own, the others state theirs."""
+    claims = (Certainty.EXACT, Certainty.ESTIMATED, Certainty.ESTIMATED)
+    found = answer(Stated(claims, (None, 0.5, 1.0)), CELLS, "population")
+    assert ends(found)[1:] == [(4.75, 5.25), (5.5, 6.5)]
+    low, high = binomial_limits(np.array([4.0]), np.array([4.0]), 20, 0.5)
+    assert ends(found)[0] == (low[0], high[0])
+
+
+def test_a_draw_of_no_rows_has_the_limits_of_one():
+    """Nothing is divided by the rows that are not there: exactly none of them, up to 1 - 0.25 of one."""
+
+    class Nobody(Stated):
+        def values(self, asked):
+            del asked
+            return np.zeros(1)
+
+        def bounds(self, asked):
+            del asked
+
+    found = answer(Nobody((Certainty.EXACT,), rows=0.0), CELLS[:1], "population")
+    assert ends(found) == [(0.0, pytest.approx(0.75))]
+
+
+def test_what_two_questions_share_is_one_number():
+    """Known or not."""
+
+    class Refusing(Stated):
+        def values(self, asked):
+            if asked not in CELLS:
+                from sfumato.errors import NotIdentifiableError
+
+                raise NotIdentifiableError("not together.")
+            return super().values(asked)
+
+    assert Stated(ALL_ESTIMATED).shared(CELLS[0], CELLS[1]).tolist() == [[0.0]]
+    assert Stated(ALL_ESTIMATED).shared(CELLS[0], CELLS[0]).tolist() == [[4.0]]
+    assert Refusing(ALL_ESTIMATED).shared(CELLS[0], CELLS[1]).shape == (1, 1)
+
+
+def test_the_covariance_of_a_list_of_questions_is_whole():
+    """On the diagonal each with itself, beside it every pair, twice."""
+    found = answer(Stated(ALL_ESTIMATED), CELLS, "population")
+    values, rows = np.array([4.0, 5.0, 6.0]), 20
+    drawing = (np.diag(values) - (np.outer(values, values) - 2 * np.eye(3)) / rows) * rows / (rows - 1)
+    assert found.covariance == pytest.approx(2 * np.eye(3) + drawing)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (100, 100 / 102 * 101 / 102),  # one row of 102, drawn: N q (1 - q) with q = 1 / (N + 2)
+        (0, 1 / 3 * 2 / 3),  # as of one row
+    ],
+)
+def test_what_is_exactly_nobody_of_a_table_may_be_somebody_of_a_population(rows, expected):
+    """Not known to less than the draw of one row, with a row of either kind added."""
+    found = for_population(Estimates(np.zeros(1), np.zeros(1)), rows)
+    assert found.variances[0] == pytest.approx(expected)
+
+
+def test_the_draw_of_two_rows_is_estimated_with_one():
+    """One of two rows: (1 - 1/2) 2/1."""
+    assert for_population(Estimates(np.ones(1), np.zeros(1)), 2.0).variances[0] == pytest.approx(1)
+
+
+def test_limits_of_a_draw_do_not_leave_the_rows():
+    """Noise can put a count below none or beyond all; one row of 100 is more than none: 1 - 0.975^(1/100)."""
+    low, high = binomial_limits(np.array([-5.0, 130.0, 1.0]), np.array([-5.0, 130.0, 1.0]), 100, 0.95)
+    nobody = 100 * (1 - 0.025 ** (1 / 100))
+    assert low == pytest.approx([0, 100 - nobody, 100 * (1 - 0.975 ** (1 / 100))])
+    assert high[:2] == pytest.approx([nobody, 100])
+    assert binomial_limits(np.array([0.5]), np.array([np.inf]), 100, 0.95)[1].tolist() == [np.inf]
+    assert 0 < binomial_limits(np.array([0.5]), np.array([0.5]), 100, 0.95)[0][0] < low[2]
+
+
+def test_a_group_that_noise_made_negative_becomes_empty():
+    """Its cells cannot add up to less than nobody."""
+    values = np.array([[-3.0, 1.0], [0.0, 0.0]])
+    assert feasible_by_group(values, [True, False], "projection").tolist() == [[0.0, 0.0], [0.0, 0.0]]
