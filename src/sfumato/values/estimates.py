@@ -337,7 +337,7 @@ def most_likely(
     pull_back
         Multiplies by the transposed distortion.
     start
-        True counts to start from: positive where the result may be, with the published total.
+        True counts to start from: positive where the result may be. The first step gives them the published total.
     tolerance
         Stops when a step moves less than this share of the total.
 

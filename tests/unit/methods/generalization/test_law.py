@@ -141,7 +141,7 @@ def test_the_population_has_no_certain_bounds():
     assert estimate.variances.tolist() == pytest.approx([1.5 + (2 - (4 - 1.5) / 8) * 8 / 7])
 
 
-@pytest.mark.parametrize("covers", [{"sex": ((0,),)}, {"age": ((),)}, {"age": ((0, 9),)}])
+@pytest.mark.parametrize("covers", [{"sex": ((0,),)}, {"age": ((0, 1), ())}, {"age": ((0, 9), (1,))}])
 def test_covers_that_fit_no_attribute_are_refused(covers):
     """A law that exists is valid."""
     age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, bins=(0, 10, 20))

@@ -9,10 +9,11 @@ import pytest
 
 from counted import Counted
 from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract, warner
-from sfumato.errors import ParameterError, TooLargeError
+from sfumato.errors import ParameterError, ReleaseDamagedError, TooLargeError
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role
+from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
 
 
@@ -271,3 +272,64 @@ def test_a_release_without_rows_is_answered(target):
     assert law.estimate(empty, Tabulation(by=("job",)), target=target).values.tolist() == [0, 0, 0]
     where = Selection((("job", (0,)),))
     assert law.estimate_selections(empty, (where,), target=target).values.tolist() == [0]
+
+
+def test_a_perturbed_cell_is_exact_only_where_no_row_has_its_unperturbed_values():
+    """Of three areas the second has no row and the third has one; on the first axis and on the second."""
+    law = PerturbedRows(distortions={"H": warner(0.9)})
+    area = attribute("area", 3)
+    counts = np.array([[4.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
+    estimated, exact = Certainty.ESTIMATED, Certainty.EXACT
+    rows = Counted((area, H), counts)
+    found = law.estimate(rows, Tabulation(by=("area", "H")))
+    assert found.certainty.tolist() == [estimated, estimated, exact, exact, estimated, estimated]
+    turned = law.estimate(Counted((H, area), counts.T), Tabulation(by=("H", "area")))
+    assert turned.certainty.tolist() == [estimated, exact, estimated] * 2
+    assert law.estimate(rows, Tabulation(by=("area",))).certainty.tolist() == [exact] * 3
+    pair = law.estimate_selections(rows, [Selection((("area", (0, 2)),)), Selection((("H", (0,)),))])
+    assert pair.certainty.tolist() == [exact, estimated]
+    both = Tabulation(("H",), Selection((("area", (1,)),)))
+    assert law.estimate(rows, both).certainty.tolist() == [exact, exact]
+
+
+@pytest.mark.parametrize("feasibility", ["projection", "clip", "em"])
+def test_conditions_on_several_perturbed_attributes_take_sums_of_the_whole(feasibility):
+    """Two attributes that are not shown, each with two of three categories, and one that is."""
+    names = ("a", "b", "c")
+    law = PerturbedRows(distortions={name: UniformDistortion(retention=0.6, size=3) for name in names})
+    counts = np.random.default_rng(5).integers(5, 60, (3, 3, 3)).astype(float)
+    rows = Counted([attribute(name, 3) for name in names], counts)
+    whole = law.consistent(rows, Tabulation(by=names), feasibility=feasibility).reshape(3, 3, 3)
+    for shown, others in (("a", ("b", "c")), ("c", ("a", "b")), ("b", ("c", "a"))):
+        where = Selection(tuple((name, (0, 2)) for name in others))
+        found = law.consistent(rows, Tabulation((shown,), where), feasibility=feasibility)
+        gone = tuple(names.index(name) for name in others)
+        part = whole.take([0, 2], axis=gone[0]).take([0, 2], axis=gone[1])
+        assert found == pytest.approx(part.sum(axis=gone), rel=1e-4, abs=1e-3)
+
+
+def test_most_likely_counts_of_a_table_without_negative_estimates_are_the_estimates():
+    """Inside the feasible counts the likelihood has its top where the expected table is the published one."""
+    law = PerturbedRows(distortions={"H": DenseDistortion(rows=((0.9, 0.1), (0.3, 0.7)))})
+    counts = contract(np.array([[30.0, 10.0], [50.0, 70.0]]), [None, np.array([[0.9, 0.1], [0.3, 0.7]])])
+    found = law.consistent(Counted((G, H), counts), BOTH, feasibility="em")
+    assert found == pytest.approx([30, 10, 50, 70], rel=1e-3)
+
+
+def test_errors_to_expect_of_what_is_published_as_it_is_are_none():
+    """Beside a perturbed attribute too, where its cells have no row."""
+    law = PerturbedRows(distortions={"H": warner(0.9)})
+    assert law.expected_standard_errors(CountTable((G,), np.array([3, 7]))).tolist() == [0, 0]
+    beside = law.expected_standard_errors(CountTable((G, H), np.array([[0, 0], [4, 5]])))
+    assert beside[0].tolist() == [0, 0]
+    # Nine rows, each of variance .9 .1 / .8^2.
+    assert beside[1] == pytest.approx([(9 * 0.09 / 0.64) ** 0.5] * 2)
+
+
+@pytest.mark.parametrize("name", ["G", "other"])
+def test_a_matrix_that_fits_no_attribute_is_refused(name):
+    """One of another size, or of an attribute that is not there."""
+    law = PerturbedRows(distortions={"H": warner(0.9), name: UniformDistortion(retention=0.5, size=3)})
+    with pytest.raises(ReleaseDamagedError, match=f"matrix of '{name}' that fits no attribute"):
+        law.question_schema(Schema(attributes=(G, H)))
+    assert LAW.question_schema(Schema(attributes=(G, H))).names == ("G", "H")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from counted import Counted
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract
-from sfumato.methods.randomized_response.law.least_variances import least_variances
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion, columns_of, contract
+from sfumato.methods.randomized_response.law.least_variances import _least_second_moments, least_variances
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Selection, Tabulation
@@ -46,6 +46,44 @@ def test_the_closed_form_of_uniform_matrices_is_the_general_one():
     short = least_variances(counts, [(UNIFORM.on_axis, UNIFORM.inverse_on_axis)])
     whole = least_variances(counts, [(UNIFORM.dense(), UNIFORM.inverse())])
     assert np.allclose(short, whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_bound_over_three_attributes_is_the_least_over_all_true_tables(seed):
+    """Any matrices, cells and sums of cells; the middle attribute was published as it is in every other case."""
+    draw = np.random.default_rng(seed)
+    matrices = [0.4 * np.eye(size) + 0.6 * draw.dirichlet(np.ones(size), size) for size in (2, 3, 2)]
+    weights = [np.linalg.inv(each) for each in matrices]
+    if seed % 2:
+        matrices[1], weights[1] = np.eye(3), np.eye(3)[:, [0, 2]]
+    if seed > 2:
+        weights[1] = weights[1][:, :2].sum(axis=1, keepdims=True)
+    variances = np.full([2, weights[1].shape[1], 2], np.inf)
+    for true in itertools.product(range(2), range(1) if seed % 2 else range(3), range(2)):
+        one = np.zeros((2, 3, 2))
+        one[true] = 1
+        chances = contract(one, matrices)
+        spread = contract(chances, [each**2 for each in weights]) - contract(chances, weights) ** 2
+        variances = np.minimum(variances, spread)
+    axes = list(zip(matrices, weights, strict=True))
+    if seed % 2:
+        # All the rows there are have the first category; no other cell has a row that could be moved.
+        axes[1] = (None, weights[1])
+        variances = variances * (weights[1][0] > 0)[:, np.newaxis]
+    bound = least_variances(np.ones((2, 3, 2)) * [[[1], [0], [0]]] / 4, axes)
+    assert np.allclose(bound, variances, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_both_second_moments_of_uniform_matrices_are_those_of_the_general_form(size):
+    """Of a true category inside a cell and of one outside it, for all cells and for some."""
+    uniform = UniformDistortion(retention=0.3, size=size)
+    for codes in (None, (1,)):
+        short = _least_second_moments(uniform.on_axis, columns_of(uniform.inverse_on_axis, codes), size)
+        inverse = uniform.inverse() if codes is None else uniform.inverse()[:, list(codes)]
+        whole = _least_second_moments(uniform.dense(), inverse, size)
+        assert short[0] == pytest.approx(whole[0])
+        assert short[1] == pytest.approx(whole[1])
 
 
 def test_unperturbed_attributes_leave_no_variance_and_split_the_rows():

@@ -165,12 +165,13 @@ class PerturbedRows(Law):
     def _most_likely(self, counts: Floats, names: Sequence[str]) -> Floats:
         """Most likely true counts; unperturbed combinations keep their totals, since no row leaves them."""
         matrices = [self.distortions[name].on_axis if name in self.distortions else None for name in names]
-        perturbed = tuple(axis for axis, matrix in enumerate(matrices) if matrix is not None)
-        cells = math.prod(counts.shape[axis] for axis in perturbed)
-        start = np.broadcast_to(counts.sum(axis=perturbed, keepdims=True) / cells, counts.shape)
         back = [transposed(matrix) for matrix in matrices]
+        # The likelihood has one top, which every start finds that rules no cell out.
         return most_likely(
-            counts, lambda true: contract(true, matrices), lambda ratio: contract(ratio, back), start
+            counts,
+            lambda true: contract(true, matrices),
+            lambda ratio: contract(ratio, back),
+            np.ones_like(counts),
         )
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
