@@ -12,6 +12,7 @@ from sfumato._version import __version__
 
 if TYPE_CHECKING:
     from sfumato.attacks import ATTACKS
+    from sfumato.custody.check import check_schema
     from sfumato.custody.choose import choose
     from sfumato.custody.infer import infer_schema
     from sfumato.custody.inspect import inspect_table
@@ -58,6 +59,7 @@ _HOMES = {
     "SamplePerturbScale": "sfumato.methods.sample_perturb_scale.design",
     "Schema": "sfumato.values.schema",
     "SfumatoError": "sfumato.errors",
+    "check_schema": "sfumato.custody.check",
     "choose": "sfumato.custody.choose",
     "infer_schema": "sfumato.custody.infer",
     "inspect_table": "sfumato.custody.inspect",
@@ -91,6 +93,7 @@ __all__ = [
     "Schema",
     "SfumatoError",
     "__version__",
+    "check_schema",
     "choose",
     "infer_schema",
     "inspect_table",

@@ -29,6 +29,12 @@ SECRET_UNKNOWN = Check(
     'Give that column role = "sensitive"; until then methods that protect a secret refuse.',
 )
 
+ODD_TEXTS = Check(
+    Harm.MISREAD,
+    "Nearly all of its values are numbers or dates, and the few texts among them were taken for missing values: check "
+    "missing_values. If one of them is a value, put a number or a date for it into the data.",
+)
+
 
 def infer_schema(
     data: Any,
@@ -170,7 +176,9 @@ def _describe(
             "learned": True,
         }
     )
-    if profile.shape.missing_texts:
+    if profile.shape.has_odd_texts:
+        checks += (ODD_TEXTS,)
+    elif profile.shape.missing_texts:
         checks += (
             Check(
                 Harm.NO_ANSWER, "Some texts or numbers were taken for missing values: check missing_values."

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sfumato.custody.infer.shapes import (
+    MOST_ODD_TEXTS,
     Shape,
-    is_present,
-    is_value,
+    are_odd,
+    nearly,
     settled_by_the_file,
-    shape_expression,
     shape_from,
 )
+from sfumato.custody.infer.summaries import is_present, is_value, odd_texts_query, stacked, summary_query
 from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.numbers import interval_of_cell, is_number
 from sfumato.data.sources.arrow import ArrowData
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
@@ -33,6 +34,9 @@ FEWEST_TOGETHER = 20
 
 MOST_ROWS_EACH = 20
 """Nor are columns whose values have more rows each than this, on average."""
+
+COLUMNS_AT_ONCE = 25
+"""Columns with many values that are asked for their distributions in one pass: each takes memory of its own."""
 
 _ROOM_FOR_APPROXIMATION = 1.5
 """Approximate numbers of values are off by a few percent; lists are fetched up to this much above the limit."""
@@ -106,11 +110,11 @@ class ColumnProfile:
 
 
 def profile_columns(source: Source, engine: DuckDBEngine) -> tuple[ColumnProfile, ...]:
-    """Profiles of all columns, from three passes over the rows.
+    """Profiles of all columns, from a handful of passes over the rows.
 
-    The first pass finds out roughly how many values each column has. The second lists the values of the
-    columns that have few, with their rows, and summarizes the others. The third asks of those others what depends on
-    how they are written: quantiles, whether equal values stand together, beginnings of codes.
+    The first pass finds out roughly how many values each column has, the second lists the values of the columns that have
+    few, with their rows. Then comes how values are written, for all columns at once, and at last what depends on that: quantiles,
+    whether equal values stand together, beginnings of codes.
 
     Raises
     ------
@@ -130,28 +134,20 @@ def profile_columns(source: Source, engine: DuckDBEngine) -> tuple[ColumnProfile
         raise DataError("the data have no rows. There is nothing to learn from.", number_of_rows=0)
     limit = _ROOM_FOR_APPROXIMATION * LARGEST_CATEGORY_LIST
     is_few = dict(zip(names, [number <= limit for number in approximate], strict=True))
-    facts = dict(
-        zip(
-            names,
-            _select(
-                source,
-                engine,
-                [_every_value(name) if is_few[name] else shape_expression(name) for name in names],
-            ),
-            strict=True,
-        )
-    )
-    listed = {name: dict(facts[name] or {}) for name in names if is_few[name]}
-    summaries = {
-        **_shapes_of_lists(listed, engine),
-        **{name: facts[name] for name in names if not is_few[name]},
-    }
-    shapes = settled_by_the_file({name: shape_from(name, summaries.get(name)) for name in names})
+    few = [name for name in names if is_few[name]]
+    values = _select(source, engine, [_every_value(name) for name in few]) if few else ()
+    listed = {name: dict(found or {}) for name, found in zip(few, values, strict=True)}
+    shapes = _shapes(source, engine, listed)
     many = {name: shapes[name] for name in names if not is_few[name]}
     few_rows_each = [
         name for name in listed if len(listed[name]) > max(FEWEST_TOGETHER, rows / MOST_ROWS_EACH)
     ]
-    details, runs = _details(source, engine, many, [*many, *few_rows_each])
+    details: dict[str, Any] = {}
+    runs: dict[str, int] = {}
+    for some in _blocks([*many, *few_rows_each]):
+        found, stretches = _details(source, engine, {name: many[name] for name in some if name in many}, some)
+        details |= found
+        runs |= stretches
     return tuple(
         _from_list(name, rows, shapes[name], listed[name], runs.get(name))
         if is_few[name]
@@ -163,21 +159,37 @@ def profile_columns(source: Source, engine: DuckDBEngine) -> tuple[ColumnProfile
 def count_in_bins(
     source: Source, engine: DuckDBEngine, edges: Mapping[str, tuple[Shape, Sequence[float]]]
 ) -> dict[str, tuple[int, ...]]:
-    """Rows in each bin of some columns, in one pass."""
-    expressions, names = [], []
-    for name, (shape, bins) in edges.items():
-        assert shape.notation is not None
-        number = shape.notation.number(name)
-        for low, high in itertools.pairwise(bins):
-            expressions.append(
-                f"count(*) filter ({number} >= {low!r}::double and {number} < {high!r}::double)"
-            )
-            names.append(name)
-    counted: dict[str, list[int]] = {name: [] for name in edges}
-    if expressions:
-        for name, count in zip(names, _select(source, engine, expressions), strict=True):
-            counted[name].append(count)
-    return {name: tuple(counts) for name, counts in counted.items()}
+    """Rows in each bin of some columns."""
+    alias = _unused("number", source.columns())
+    counted: dict[str, tuple[int, ...]] = {}
+    for names in _blocks(list(edges)):
+        numbers, places = [], []
+        for order, name in enumerate(names):
+            shape, bins = edges[name]
+            assert shape.notation is not None
+            # Numbers first: within a condition the engine would read the cell anew for every edge.
+            numbers.append(f"{shape.notation.number(name)} as {alias}{order}")
+            places.append(f"histogram({interval_of_cell(name, f'{alias}{order}', bins)})")
+        with engine.open(source) as (cursor, relation):
+            row = cursor.execute(
+                f"select {', '.join(places)} from (select *, {', '.join(numbers)} from {relation})"
+            ).fetchone()
+        for name, found in zip(names, row or (), strict=True):
+            counted[name] = tuple((found or {}).get(place, 0) for place in range(len(edges[name][1]) - 1))
+    return counted
+
+
+def _blocks(names: Sequence[str]) -> Iterator[Sequence[str]]:
+    """The names, a few at a time."""
+    for start in range(0, len(names), COLUMNS_AT_ONCE):
+        yield names[start : start + COLUMNS_AT_ONCE]
+
+
+def _unused(alias: str, names: Iterable[str]) -> str:
+    """A beginning for names of our own that no column's name begins with."""
+    while any(name.lower().startswith(alias) for name in names):
+        alias += "_"
+    return alias
 
 
 def _select(source: Source, engine: DuckDBEngine, expressions: Sequence[str]) -> tuple[Any, ...]:
@@ -200,21 +212,66 @@ def _every_value(name: str) -> str:
     return f"histogram({_text(name)})"
 
 
-def _shapes_of_lists(
-    listed: Mapping[str, Mapping[str, int]], engine: DuckDBEngine
-) -> dict[str, dict[str, Any]]:
-    """Summaries of the columns whose values are listed, by the same expressions as of the others."""
-    import pyarrow as pa
+@dataclass(frozen=True)
+class _Cells:
+    """Cells of columns that can be asked something together: lists of values, or the rows of the source."""
 
-    entries = [(name, text, rows) for name, values in listed.items() for text, rows in values.items()]
-    if not entries:
-        return {}
-    columns, texts, rows = zip(*entries, strict=True)
-    table = pa.table({"column": columns, "text": texts, "rows": pa.array(rows, pa.int64())})
-    with engine.open(ArrowData(table)) as (cursor, relation):
-        expression = shape_expression("text", weight='"rows"')
-        found = cursor.execute(f'select "column", {expression} from {relation} group by 1').fetchall()
-    return dict(found)
+    source: Source
+    engine: DuckDBEngine
+    listed: Mapping[str, Mapping[str, int]]
+
+    def ask(self, question: Callable[[str], str], names: Iterable[str]) -> dict[str, list[tuple[Any, ...]]]:
+        """What a query over stacked cells finds of each column, the column's name left out."""
+        import pyarrow as pa
+
+        chosen = list(names)
+        entries = [(name, text, rows) for name in chosen for text, rows in self.listed.get(name, {}).items()]
+        many = [name for name in chosen if name not in self.listed]
+        found: list[tuple[Any, ...]] = []
+        if entries:
+            columns, texts, rows = zip(*entries, strict=True)
+            table = pa.table({"column": columns, "text": texts, "rows": pa.array(rows, pa.int64())})
+            found += self._rows(ArrowData(table), question)
+        if many:
+            found += self._rows(self.source, lambda relation: question(stacked(relation, many)))
+        by_column: dict[str, list[tuple[Any, ...]]] = {}
+        for name, *rest in found:
+            by_column.setdefault(name, []).append(tuple(rest))
+        return by_column
+
+    def _rows(self, source: Source, question: Callable[[str], str]) -> list[tuple[Any, ...]]:
+        with self.engine.open(source) as (cursor, relation):
+            return cursor.execute(question(relation)).fetchall()
+
+
+def _shapes(
+    source: Source, engine: DuckDBEngine, listed: Mapping[str, Mapping[str, int]]
+) -> dict[str, Shape]:
+    """How every column is written: those whose values are listed by their lists, the others by their rows."""
+    names = source.columns()
+    cells = _Cells(source, engine, listed)
+    summaries = {name: rows[0][0] for name, rows in cells.ask(summary_query, names).items()}
+    readings = {name: reading for name, found in summaries.items() if (reading := nearly(found))}
+    texts = cells.ask(lambda rows: odd_texts_query(rows, readings, MOST_ODD_TEXTS), readings)
+    odd = {name: [text for (text,) in found] for name, found in texts.items()}
+    odd = {name: found for name, found in odd.items() if are_odd(found)}
+    again = cells.ask(lambda rows: summary_query(rows, odd), odd)
+    summaries |= {name: rows[0][0] for name, rows in again.items()}
+    numbers = _number_columns(source, engine)
+    shapes = {
+        name: shape_from(name, summaries.get(name), is_typed=name in numbers, has_odd_texts=name in odd)
+        for name in names
+    }
+    return settled_by_the_file(shapes)
+
+
+def _number_columns(source: Source, engine: DuckDBEngine) -> frozenset[str]:
+    """Columns that are numbers to the source itself, and not texts that look like some."""
+    names = source.columns()
+    with engine.open(source) as (cursor, relation):
+        tests = ", ".join(f"bool_and({is_number(name)})" for name in names)
+        row = cursor.execute(f"select {tests} from (select * from {relation} limit 1)").fetchone()
+    return frozenset(name for name, is_one in zip(names, row or (), strict=True) if is_one)
 
 
 def _from_list(
@@ -255,12 +312,11 @@ def _details(
     source: Source, engine: DuckDBEngine, many: Mapping[str, Shape], compared: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, int]]:
     """What is asked of the columns that have many values, and the runs of equal values in the columns compared."""
-    if not compared:
-        return {}, {}
     # Neighbours are compared in the order of the file, which a window without an order keeps.
-    before = ", ".join(f"lag({_text(name)}) over () as before{place}" for place, name in enumerate(compared))
+    alias = _unused("before", source.columns())
+    before = ", ".join(f"lag({_text(name)}) over () as {alias}{place}" for place, name in enumerate(compared))
     changed = [
-        f"count(*) filter ({_text(name)} is distinct from before{place})"
+        f"count(*) filter ({_text(name)} is distinct from {alias}{place})"
         for place, name in enumerate(compared)
     ]
     expressions = [*(_detail(name, shape) for name, shape in many.items()), *changed]

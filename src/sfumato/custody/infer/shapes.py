@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sfumato.custody.infer.name_hints import CODE_WORDS, suggests
-from sfumato.custody.infer.notations import DATE_FORMATS, NUMBER_NOTATIONS, NumberNotation, date_in
-from sfumato.data.sql_text import quote_name, quote_text
-from sfumato.values.schema import MISSING_LABEL
-
-MISSING_TEXTS = (
-    *("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "Null", "NULL", MISSING_LABEL),
-    *("k.A.", "k. A.", "keine Angabe", "n.d.", "non renseigné", "s.o."),
-)
-"""Texts that stand for 'no value' in most files that hold them, spaces around them aside."""
-
-NOT_ANSWERED = ("-9", "-99", "-999", "-9999", "-1", "-2", "-7", "-8", "99", "999", "9999", "99999", "999999")
-"""Numbers that surveys write where there is no answer."""
+from sfumato.custody.infer.notations import DATE_FORMATS, NUMBER_NOTATIONS, NumberNotation
+from sfumato.custody.infer.summaries import NOT_ANSWERED
 
 FEWEST_NOT_ANSWERED = 3
 """Rows with such a number before it is taken for one."""
 
 WIDEST_CODE = 12
 """Characters of the longest codes of classifications."""
+
+MOSTLY = 0.5
+"""Share of the values from which on a column is one of numbers or dates with a few texts among them."""
+
+MOST_ODD_TEXTS = 8
+"""Different texts among numbers or dates that are taken for missing values."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,8 @@ class Shape:
         Characters of each value, where all are codes of one width; else None.
     dates
         Formats that every value is a date in, each with the first and the last one.
+    has_odd_texts
+        Texts that are no number, or no date, were found among those that are, and taken for missing values.
     """
 
     present: int
@@ -58,6 +57,7 @@ class Shape:
     long_decimals: float = 0.0
     width: int | None = None
     dates: tuple[tuple[str | None, datetime, datetime], ...] = ()
+    has_odd_texts: bool = False
 
     @property
     def notation(self) -> NumberNotation | None:
@@ -73,47 +73,28 @@ class Shape:
         return replace(self, notations=(chosen,), is_whole=chosen.thousands is not None)
 
 
-def shape_expression(name: str, *, weight: str = "1") -> str:
-    """SQL: a struct that :func:`shape_from` understands, about a column whose every row stands for so many."""
-    column = quote_name(name)
-    text = f"trim(cast({column} as varchar))"
-    present = is_present(name)
-    answered = f"{present} and {text} not in ({', '.join(map(quote_text, NOT_ANSWERED))})"
-    conditions = {
-        "present": "true",
-        "leading_zeros": f"regexp_full_match({text}, '[+-]?0[0-9].*')",
-        "long_decimals": f"regexp_full_match({text}, '.*[.,][0-9]{{3,}}')",
-        "codes": f"regexp_full_match({text}, '[0-9A-Z]+')",
-        "below_zero": f"{answered} and starts_with({text}, '-')",
-    }
-    conditions |= {f"code {code}": f"{text} = {quote_text(code)}" for code in NOT_ANSWERED}
-    facts = {
-        "missing_texts": f"list(distinct cast({column} as varchar)) filter (not {present} and {text} != '')",
-        "shortest": f"min(length({text})) filter ({answered})",
-        "longest": f"max(length({text})) filter ({answered})",
-    }
-    for place, notation in enumerate(NUMBER_NOTATIONS):
-        number = notation.number(name)
-        conditions[f"number{place}"] = f"isfinite({number})"
-        conditions[f"whole{place}"] = f"isfinite({number}) and {number} = floor({number})"
-        facts[f"largest{place}"] = f"max({number}) filter ({answered} and isfinite({number}))"
-    for place, written_as in enumerate(DATE_FORMATS):
-        time = date_in(text, written_as)
-        conditions[f"date{place}"] = f"{time} is not null"
-        facts[f"first{place}"] = f"min({time}) filter ({present})"
-        facts[f"last{place}"] = f"max({time}) filter ({present})"
-    for key, condition in conditions.items():
-        facts[key] = f"coalesce(sum({weight}) filter ({present} and {condition}), 0)::bigint"
-    return "{" + ", ".join(f"{quote_text(key)}: {fact}" for key, fact in facts.items()) + "}"
+def shape_from(
+    name: str, found: Mapping[str, Any] | None, *, is_typed: bool = False, has_odd_texts: bool = False
+) -> Shape:
+    """The shape that the summary of a column shows.
 
-
-def shape_from(name: str, found: Mapping[str, Any] | None) -> Shape:
-    """The shape that the summary of a column shows; None is a column without any row."""
+    Parameters
+    ----------
+    name
+        Of the column.
+    found
+        The struct of :func:`~sfumato.custody.infer.summaries.summary_query`; None is a column without any cell.
+    is_typed
+        The source itself says that the column holds numbers: a point in them is never a mark of thousands.
+    has_odd_texts
+        As for :class:`Shape`.
+    """
     present = 0 if found is None else found["present"]
     missing_texts = tuple(sorted((found or {}).get("missing_texts") or ()))
     if found is None or not present:
         return Shape(0, missing_texts)
-    fitting = [place for place in range(len(NUMBER_NOTATIONS)) if found[f"number{place}"] == present]
+    notations = range(1 if is_typed else len(NUMBER_NOTATIONS))
+    fitting = [place for place in notations if found[f"number{place}"] == present]
     width = _width(name, found, is_number=bool(fitting))
     dates = tuple(
         (written_as, found[f"first{place}"], found[f"last{place}"])
@@ -121,16 +102,57 @@ def shape_from(name: str, found: Mapping[str, Any] | None) -> Shape:
         if found[f"date{place}"] == present
     )
     if not fitting or width is not None or found["leading_zeros"]:
-        return Shape(present, missing_texts, width=width, dates=dates)
+        return Shape(present, missing_texts, width=width, dates=dates, has_odd_texts=has_odd_texts)
     codes = _not_answered(found, fitting[0])
+    written = [text for text in found["codes_written"] or () if whole_text(text) in codes]
     return Shape(
         present - sum(found[f"code {code}"] for code in codes),
-        (*missing_texts, *codes),
+        (*missing_texts, *sorted(written)),
         notations=tuple(NUMBER_NOTATIONS[place] for place in _telling(found, fitting)),
         is_whole=found[f"whole{fitting[0]}"] == present,
         long_decimals=found["long_decimals"] / present,
         dates=dates,
+        has_odd_texts=has_odd_texts,
     )
+
+
+def whole_text(text: str) -> str:
+    """A number's text without decimals that are zeros.
+
+    Examples
+    --------
+    >>> whole_text("-9,00"), whole_text("12.50")
+    ('-9', '12.50')
+    """
+    return re.sub("[.,]0+$", "", text.strip(" "))
+
+
+def nearly(found: Mapping[str, Any] | None) -> str | None:
+    """The reading by which nearly all values, and not all, are numbers or dates; None where there is none.
+
+    The name is that of a column of the cells that a summary looked at: ``number1``, ``time3``.
+    """
+    if found is None or not found["present"]:
+        return None
+    # With leading zeros they are codes, and a letter in a code is no mistake.
+    numbers = 0 if found["leading_zeros"] else len(NUMBER_NOTATIONS)
+    rows = {f"number{place}": found[f"number{place}"] for place in range(numbers)}
+    rows |= {f"time{place}": found[f"date{place}"] for place in range(len(DATE_FORMATS))}
+    best = max(rows, key=lambda reading: rows[reading])
+    return best if MOSTLY <= rows[best] / found["present"] < 1 else None
+
+
+def are_odd(texts: Collection[str]) -> bool:
+    """Whether some texts among numbers or dates stand for none: few, and none with a digit other than 0.
+
+    ``2A`` among numbers is a code, and ``100+`` a number to people.
+
+    Examples
+    --------
+    >>> are_odd(["unknown", "00.00.0000"]), are_odd(["unknown", "100+"])
+    (True, False)
+    """
+    return 0 < len(texts) <= MOST_ODD_TEXTS and not any(re.search("[1-9]", text) for text in texts)
 
 
 def _width(name: str, found: Mapping[str, Any], *, is_number: bool) -> int | None:
@@ -159,18 +181,6 @@ def _not_answered(found: Mapping[str, Any], notation: int) -> tuple[str, ...]:
     above = [code for code in codes if not code.startswith("-") and float(code) > 2 * largest > 0]
     # A lone -1 is a number like others; surveys write at least -9, or several of them.
     return (*([] if below == ["-1"] else below), *above)
-
-
-def is_value(text: str, missing_texts: Iterable[str]) -> bool:
-    """Whether a text of a column stands for a value."""
-    return text.strip(" ") not in MISSING_TEXTS and text not in missing_texts
-
-
-def is_present(name: str, missing_texts: Iterable[str] = ()) -> str:
-    """SQL: the cell holds a value."""
-    column = quote_name(name)
-    tokens = ", ".join(quote_text(token) for token in (*MISSING_TEXTS, *missing_texts))
-    return f"({column} is not null and trim(cast({column} as varchar)) not in ({tokens}))"
 
 
 def settled_by_the_file(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
