@@ -27,11 +27,14 @@ class SchemaCheck:
         Attributes of the schema that the data lack, with what may have been meant.
     undeclared
         Columns of the data that the schema does not name; they are not published.
+    remarks
+        What a reader of the data might not expect, such as columns without a name.
     """
 
     misfits: tuple[Misfit, ...]
     absent: tuple[tuple[str, str], ...]
     undeclared: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def fits(self) -> bool:
@@ -59,7 +62,7 @@ class SchemaCheck:
         if self.undeclared:
             names = ", ".join(map(repr, self.undeclared))
             parts.append(f"Not in the schema, so not published: {names}.")
-        return "\n\n".join(parts)
+        return "\n\n".join([*parts, *self.remarks])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``schema check --json`` prints it."""
@@ -72,6 +75,7 @@ class SchemaCheck:
             ],
             "absent": [name for name, _ in self.absent],
             "undeclared": list(self.undeclared),
+            "remarks": list(self.remarks),
         }
 
 
@@ -114,4 +118,5 @@ def check_schema(
         (engine or DuckDBEngine()).misfits(source, known),
         absent,
         tuple(name for name in present if name not in schema),
+        source.remarks,
     )

@@ -358,6 +358,8 @@ def _unreadable(source: Source, error: Exception) -> SourceError:
         )
     elif "out of memory" in kind or "no space" in kind:
         reason = "memory or temporary disk space ran out. Free some and try again"
+    elif "maximum line size" in kind:
+        reason = "some line is longer than two million bytes. Is a quote not closed? Otherwise shorten the cell, or leave the column out"
     elif "csv" in kind:
         reason = (
             "some line does not have the header's number of columns, or a quote is not closed. Mend the line"

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import check_schema
+from sfumato import check_schema, read_table
 from sfumato.custody.infer import infer_schema
+from sfumato.errors import SourceError
 
 DRAW = np.random.default_rng(7)
 
@@ -92,3 +93,96 @@ def test_numbers_of_a_typed_column_have_no_marks_for_thousands():
     assert guess.schema["share"].thousands is None
     assert guess.schema["share"].edges[-1] < 10
     assert check_schema(table, guess.schema).fits
+
+
+ROWS = "".join(f"{20 + place % 60};{'ab'[place % 2]}\n" for place in range(300))
+
+
+def test_a_first_line_of_values_is_no_header(tmp_path):
+    """Where columns are called as one of their own values, a person's row would become public as names."""
+    towns = ["Bonn;yes", "Bern;no", "Bonn;no", "Bern;yes"] * 20
+    with pytest.raises(SourceError) as caught:
+        infer_schema(write(tmp_path, "\n".join(towns) + "\n"))
+    assert "--header" in str(caught.value)
+    assert "Bonn" not in str(caught.value)
+
+
+def test_a_box_that_holds_its_own_name_is_a_column(tmp_path):
+    """Forms write the name of a ticked box into it."""
+    path = write(tmp_path, "age,job,asthma\n" + "30,a,asthma\n41,b,\n52,c,\n" * 20)
+    assert "asthma" in infer_schema(path).schema.names
+
+
+@pytest.mark.parametrize("title", ["Survey 2021\n", "Survey 2021;\n;\n"])
+def test_a_title_above_the_header_is_refused(tmp_path, title):
+    """All columns but the first would be without a name, and lost."""
+    with pytest.raises(SourceError, match="above the header"):
+        infer_schema(write(tmp_path, f"{title}age;job\n{ROWS}"))
+
+
+def test_a_column_in_the_middle_without_a_name_is_refused(tmp_path):
+    """The first one may be row numbers; what another holds would be lost."""
+    with pytest.raises(SourceError, match="name every column"):
+        infer_schema(write(tmp_path, "age;;job\n" + "30;x;a\n41;y;b\n" * 20))
+
+
+@pytest.mark.parametrize(("first", "line"), [(";age;job\n", "1;{}"), ("age;job;\n", "{};")])
+def test_a_column_that_is_not_read_is_said(tmp_path, first, line):
+    """By infer, in the schema file, and by check."""
+    path = write(tmp_path, first + "".join(f"{line.format(each)}\n" for each in ROWS.splitlines()))
+    guess = infer_schema(path)
+    assert any("not read" in each for each in guess.decisions)
+    assert "without a name" in guess.to_toml()
+    found = check_schema(path, guess.schema)
+    assert found.fits
+    assert "without a name" in found.summary()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_the_line_by_which_spreadsheets_state_the_mark_is_understood(tmp_path, end):
+    """sep=; is no header."""
+    path = write(tmp_path, (f"sep=;\nage;job\n{ROWS}").replace("\n", end))
+    guess = infer_schema(path)
+    assert guess.schema.names == ("age", "job")
+    assert read_table(path, guess.schema).number_of_rows == 300
+
+
+def test_characters_of_two_units_are_read_from_utf_16(tmp_path):
+    """Emoji and rare ideographs, which the engine's own reader refuses."""
+    path = write(tmp_path, "age;job\n" + "30;😀\n41;𠮷\n" * 30, encoding="utf-16")
+    assert infer_schema(path).schema["job"].labels == ("😀", "𠮷")
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "likely"),
+    [
+        ("年齢,病気\n30,糖尿病\n", "cp932", "cp932 (Japanese)"),
+        ("年齢,病気\n30,糖尿病\n", "euc_jp", "euc_jp (Japanese)"),
+        ("цена,дуб\nбуква,ж\n", "cp1251", "cp1251 (Cyrillic)"),  # noqa: RUF001 - they are Cyrillic
+        ("名,病\nアイウエ,カキクケ\n", "cp932", "cp932 (Japanese)"),
+        ("price\n3 €\n", "cp1252", "cp1252 (Windows)."),
+        ("Größe,Straße\n1,Köln\n", "cp1252", "cp1252 (Windows) or latin-1"),
+    ],
+)
+def test_the_question_for_the_encoding_names_the_likely_one(tmp_path, text, encoding, likely):
+    """Japanese read as cp1252 would become categories that nobody wrote."""
+    with pytest.raises(SourceError) as caught:
+        infer_schema(write(tmp_path, text, encoding=encoding))
+    assert likely in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "said"), [("utf-8", "cp1252"), ("utf-8-sig", "latin-1"), ("cp1252", "latin-1")]
+)
+def test_an_encoding_that_gives_other_letters_is_refused(tmp_path, encoding, said):
+    """Every byte is something in latin-1, and hardly ever what was written."""
+    path = write(tmp_path, "town;price\nKöln;3 €\n", encoding=encoding)
+    with pytest.raises(SourceError, match="--encoding"):
+        infer_schema(path, encoding=said)
+
+
+def test_a_line_that_is_too_long_is_said_to_be(tmp_path):
+    """Not that it had a wrong number of columns."""
+    path = write(tmp_path, f"age,remark\n30,{'x' * 3_000_000}\n")
+    with pytest.raises(SourceError, match="two million bytes"):
+        infer_schema(path)

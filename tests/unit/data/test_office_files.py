@@ -140,9 +140,9 @@ def book(tmp_path) -> Path:
     made.active.title = "Notes"
     made.active["A1"] = "people are on the other sheet"
     sheet = made.create_sheet("People")
-    sheet.append(["sex", None, "age", "city"])
+    sheet.append([None, "sex", "age", "city"])
     for sex, age, city in zip(["Male", "Female", None, None, 3], FRAME["age"], FRAME["city"], strict=True):
-        sheet.append([sex, "SECRET-MARKER", age, city])
+        sheet.append(["SECRET-MARKER", sex, age, city])
     made.save(tmp_path / "people.xlsx")
     return tmp_path / "people.xlsx"
 
@@ -152,6 +152,19 @@ def test_a_sheet_of_a_workbook_is_read(book):
     assert codes_read(book, table="People") == CODES
     chosen = codes_read(book, table="People", query="from data where cast(age as double) > 30")
     assert chosen["sex"] == [1, 3, 2]
+
+
+def test_a_first_column_without_a_name_is_said_and_others_are_refused(book, tmp_path):
+    """Row numbers may be left out; a title above the header would lose every column but one."""
+    assert "column 1 without a name" in open_source(book, table="People").remarks[0]
+    made = openpyxl.Workbook()
+    made.active.append(["Survey of 2021", None])
+    made.active.append(["sex", "age"])
+    made.active.append(["Male", 31])
+    made.save(tmp_path / "title.xlsx")
+    with pytest.raises(SourceError, match="names for 1 of them") as caught:
+        open_source(tmp_path / "title.xlsx").columns()
+    assert "Male" not in str(caught.value)
 
 
 def test_a_sheet_must_be_named_where_there_are_several(book):

@@ -82,6 +82,8 @@ def infer_schema(
         refuse_values_as_names(source)
     profiling = engine if isinstance(engine, DuckDBEngine) else DuckDBEngine()
     profiles = profile_columns(source, profiling)
+    if not has_header:
+        refuse_names_among_values(source, profiles)
     kinds = {each.name: kind_of(each) for each in profiles}
     edges = _edges(source, profiling, [each for each in profiles if kinds[each.name] is Kind.BINS])
     has_unique = any(each.is_unique and kinds[each.name] is Kind.IDENTIFIER for each in profiles)
@@ -95,7 +97,8 @@ def infer_schema(
             "or the same in all rows. Write the schema by hand if some should be grouped into bins or categories."
         )
     known = any(each.role is Role.SENSITIVE for each in attributes)
-    general = () if known else (SECRET_UNKNOWN,)
+    remarks = tuple(Check(Harm.LEFT_OUT, remark) for remark in source.remarks)
+    general = remarks if known else (SECRET_UNKNOWN, *remarks)
     return InferredSchema(Schema(attributes=attributes), tuple(finding for _, finding in described), general)
 
 
@@ -107,11 +110,26 @@ def refuse_values_as_names(source: Source) -> None:
     names = source.columns()
     values = [name for name in names if _LOOKS_LIKE_A_VALUE.fullmatch(name)]
     if values:
-        raise SourceError(
-            f"{source.description} seems to have no header line: {len(values)} of the {len(names)} names of columns are "
-            "numbers or dates, as values are. Put a line with the names first; if the first line does hold the names, "
-            "say so with --header."
+        raise _no_header(
+            source, f"{len(values)} of the {len(names)} names of columns are numbers or dates, as values are"
         )
+
+
+def refuse_names_among_values(source: Source, profiles: Sequence[ColumnProfile]) -> None:
+    """Refuse a source whose columns mostly are called as one of their own values: the first line is a row."""
+    listed = [each for each in profiles if each.values is not None and each.number_of_values > 1]
+    own = [each for each in listed if each.name in {text for text, _ in each.values or ()}]
+    if own and 2 * len(own) >= len(listed):
+        raise _no_header(
+            source, f"{len(own)} of the {len(profiles)} names of columns are values of the same column"
+        )
+
+
+def _no_header(source: Source, why: str) -> SourceError:
+    return SourceError(
+        f"{source.description} seems to have no header line: {why}. Put a line with the names first; if the first line does "
+        "hold the names, say so with --header."
+    )
 
 
 def _edges(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -143,6 +143,32 @@ def told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
             )
         seen[name.lower()] = name
     return tuple(seen.values())
+
+
+def remark_on_unnamed(description: str, names: Sequence[str | None]) -> tuple[str, ...]:
+    """A sentence about the columns that have no name, if there are any."""
+    unnamed = [str(place) for place, name in enumerate(names, 1) if not name]
+    if not unnamed:
+        return ()
+    columns = f"column {unnamed[0]}" if len(unnamed) == 1 else f"columns {', '.join(unnamed)}"
+    verb = "is" if len(unnamed) == 1 else "are"
+    said = f"{columns} without a name in the header, as pandas writes row numbers, {verb} not read"
+    return (f"{description}: {said}.",)
+
+
+def refuse_title(
+    description: str, names: Sequence[str | None], lines: Iterable[Sequence[str | None]]
+) -> None:
+    """Refuse a first line that leaves columns unnamed although the lines below have something in them.
+
+    It is a title above the header, or a name is lost. The first column alone may be row numbers.
+    """
+    unnamed = [place for place, name in enumerate(names) if place and not name]
+    if unnamed and any(line[place] for line in lines for place in unnamed if place < len(line)):
+        raise SourceError(
+            f"{description} has {len(names)} columns and names for {len(names) - len(unnamed)} of them in its first line. "
+            "Is that a title? Take the lines above the header out; or name every column that holds something."
+        )
 
 
 def existing(path: Path) -> Path:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from sfumato.data.sources.base import Asked, Source, existing, quote_path, told_apart, unchanged
+from sfumato.data.sources.base import (
+    Asked,
+    Source,
+    existing,
+    quote_path,
+    refuse_title,
+    remark_on_unnamed,
+    told_apart,
+    unchanged,
+)
 from sfumato.data.sources.text_files import (
     READ_IN_PLACE,
     START_BYTES,
@@ -29,17 +39,24 @@ if TYPE_CHECKING:
 DELIMITERS = (",", ";", "\t", "|")
 """Marks that are looked for between the cells."""
 
+_STATED_MARK = re.compile(r"sep=(.)(\r\n|\n|\r)")
+"""The line by which a spreadsheet tells another what stands between the cells."""
+
 LINES_COMPARED = 200
 """Lines after the header that must divide like it for a mark to be believed."""
 
 
 @dataclass(frozen=True)
 class Header:
-    """What the start of a file says: its encoding, its mark, and its columns, unnamed ones included."""
+    """What the start of a file says: its encoding, its mark, its columns, unnamed ones included, and what is before them.
+
+    ``lines_before`` counts the lines above the names: spreadsheets write ``sep=;`` there.
+    """
 
     encoding: str
     delimiter: str
     names: tuple[str, ...]
+    lines_before: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,13 +90,7 @@ class CsvFile(Source):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Which columns have no name."""
-        unnamed = [str(place) for place, name in enumerate(self._header().names, 1) if not name]
-        if not unnamed:
-            return ()
-        columns = f"column {unnamed[0]}" if len(unnamed) == 1 else f"columns {', '.join(unnamed)}"
-        verb = "is" if len(unnamed) == 1 else "are"
-        said = f"{columns} without a name in the header, as pandas writes row numbers, {verb} not read"
-        return (f"{self.path.name}: {said}.",)
+        return remark_on_unnamed(self.path.name, self._header().names)
 
     def columns(self) -> tuple[str, ...]:
         """Column names from the header line."""
@@ -89,11 +100,17 @@ class CsvFile(Source):
         start = start_of(existing(self.path))
         encoding = settle_encoding(self.path, start, self.encoding)
         text = decode_start(self.path, start, encoding)
-        records = {mark: _records(text, mark, is_whole=len(start) < START_BYTES) for mark in self._marks()}
+        stated = _STATED_MARK.match(text)
+        marks = self._marks() if stated is None or self.delimiter else (stated[1],)
+        is_whole = len(start) < START_BYTES
+        below = text if stated is None else text[stated.end() :]
+        records = {mark: _records(below, mark, is_whole=is_whole) for mark in marks}
         if not any(any(lines[0]) for lines in records.values() if lines):
             raise self._unreadable("it is empty; a header line with the column names comes first")
         mark = self._chosen(records)
-        return Header(encoding, mark, tuple(records[mark][0]))
+        names, *lines = records[mark]
+        refuse_title(self.description, names, lines)
+        return Header(encoding, mark, tuple(names), 0 if stated is None else 1)
 
     def _marks(self) -> tuple[str, ...]:
         if self.delimiter is None:
@@ -112,6 +129,8 @@ class CsvFile(Source):
             for mark in widths
             if widths[mark] > 1 and all(len(line) == widths[mark] for line in records[mark][1:])
         ]
+        if not even and self.delimiter is None and max(widths.values()) == 1:
+            self._refuse_lone_title(records)
         candidates = even or list(widths)
         most = max(widths[mark] for mark in candidates)
         best = [mark for mark in candidates if widths[mark] == most]
@@ -121,6 +140,16 @@ class CsvFile(Source):
                 f"its lines divide alike at {marks}. Say --delimiter with the one that is meant"
             )
         return best[0]
+
+    def _refuse_lone_title(self, records: dict[str, list[list[str]]]) -> None:
+        """Refuse a first line of one cell above lines that all divide into several."""
+        for mark, (_, *lines) in ((mark, lines) for mark, lines in records.items() if lines):
+            widths = {len(line) for line in lines}
+            if len(lines) > 1 and len(widths) == 1 and widths != {1}:
+                raise self._unreadable(
+                    f"its first line is one cell, and the lines below divide into {widths.pop()} at {mark!r}. Take the lines "
+                    "above the header out; if it is one column, say --delimiter with a mark that it does not hold"
+                )
 
     def _unreadable(self, reason: str) -> SourceError:
         return SourceError(f"{self.path.name} cannot be read as CSV: {reason}.")
@@ -144,6 +173,7 @@ class CsvFile(Source):
                 encoding, compression = "utf-8", None
             yield (
                 f"(select * {left_out} from read_csv({quote_path(path)}, header=true, auto_detect=false, "
+                f"skip={header.lines_before}, "
                 f"strict_mode=true, delim={quote_text(header.delimiter)}, quote='\"', escape='\"', "
                 f"encoding='{encoding}', compression='{compression or 'none'}', columns={{{columns}}}))"
             )

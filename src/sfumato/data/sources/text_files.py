@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -15,8 +16,22 @@ from sfumato.errors import SourceError, nearest
 START_BYTES = 1_048_576
 """How much of a text file is looked at to find its encoding, its header and what divides its cells."""
 
-READ_IN_PLACE = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1", "utf-16-le": "utf-16"}
-"""Encodings, in Python's names, that the engine reads by itself, and what it calls them."""
+READ_IN_PLACE = {"utf-8": "utf-8", "utf-8-sig": "utf-8", "iso8859-1": "latin-1"}
+"""Encodings, in Python's names, that the engine reads by itself, and what it calls them.
+
+Its UTF-16 knows no character of two units, so that is not among them.
+"""
+
+_FOREIGN = {
+    "cp932": "Japanese",
+    "euc_jp": "Japanese",
+    "gb18030": "Chinese",
+    "big5": "Chinese",
+    "euc_kr": "Korean",
+    "cp1251": "Cyrillic",
+    "cp1253": "Greek",
+}
+"""Encodings of scripts that are not Latin, and whose they are."""
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _COMMON = (
@@ -82,6 +97,7 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
             name = codecs.lookup(said).name
         except LookupError:
             raise SourceError(f"there is no encoding {said!r}; {nearest(said, _COMMON)}") from None
+        _refuse_another(path, start, name)
         return _with_its_mark(start) or "utf-16-le" if name == "utf-16" else name
     marked = _with_its_mark(start)
     if marked is not None:
@@ -92,8 +108,56 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
         raise _asks(path, f"it is UTF-16 without its mark, or no text at all. Say --encoding utf-16-{ending}")
     if is_utf_8(start):
         return "utf-8"
-    likely = "cp1252 (Windows)" if _only_cp1252(start) else "cp1252 (Windows) or latin-1"
-    raise _asks(path, f"its bytes could be {likely}. Say --encoding cp1252, or whatever it was saved in")
+    foreign = _foreign(start)
+    if foreign:
+        likely = " or ".join(f"{name} ({_FOREIGN[name]})" for name in foreign)
+    else:
+        likely = "cp1252 (Windows)" if _only_cp1252(start) else "cp1252 (Windows) or latin-1"
+    first = foreign[0] if foreign else "cp1252"
+    raise _asks(path, f"its bytes could be {likely}. Say --encoding {first}, or whatever it was saved in")
+
+
+def _refuse_another(path: Path, start: bytes, said: str) -> None:
+    """Refuse an encoding that reads the file, but as what nobody wrote: wrong letters would become public categories."""
+    if said.startswith("utf") or start.isascii():
+        return
+    if is_utf_8(start):
+        raise SourceError(
+            f"{path.name} is UTF-8 by its bytes, and {said} would read its letters as others. Leave --encoding out."
+        )
+    if said == "iso8859-1" and _only_cp1252(start):
+        raise SourceError(
+            f"{path.name} holds bytes that are no letters in latin-1, and are in cp1252 (Windows). Say --encoding cp1252."
+        )
+
+
+def _foreign(start: bytes) -> list[str]:
+    """Encodings of other scripts that the bytes may be in; none where they look like letters with accents.
+
+    Accents stand among plain letters, at most two together. Of other scripts every letter is beyond ASCII, or has its first byte
+    where Windows has signs.
+    """
+    runs = re.findall(rb"[\x80-\xff]+", start)
+    beyond = sum(map(len, runs))
+    long_runs = sum(len(run) for run in runs if len(run) > 2)
+    signs = sum(0x80 <= byte < 0xA0 for run in runs for byte in run)
+    if 2 * max(long_runs, signs) <= beyond:
+        return []
+    # In encodings of one byte a letter, words are runs.
+    likely = (
+        _FOREIGN if 2 * long_runs > beyond else [name for name in _FOREIGN if not name.startswith("cp125")]
+    )
+    return [name for name in likely if _are_letters(start, name)]
+
+
+def _are_letters(start: bytes, encoding: str) -> bool:
+    """Whether the bytes, read so, are letters wherever they are beyond ASCII, but for a few signs."""
+    try:
+        text = codecs.getincrementaldecoder(encoding)().decode(start, final=len(start) < START_BYTES)
+    except UnicodeDecodeError:
+        return False
+    beyond = [letter for letter in text if not letter.isascii()]
+    return sum(map(str.isalpha, beyond)) > 0.9 * len(beyond)
 
 
 def _with_its_mark(start: bytes) -> str | None:

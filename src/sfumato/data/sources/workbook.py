@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sfumato.data.sources.base import Asked, Source, existing, told_apart, unchanged
+from sfumato.data.sources.base import (
+    Asked,
+    Source,
+    existing,
+    refuse_title,
+    remark_on_unnamed,
+    told_apart,
+    unchanged,
+)
 from sfumato.data.sources.cells import cell_text, registered
 from sfumato.errors import MissingExtraError, SourceError, nearest
 
@@ -40,6 +48,11 @@ class WorkbookSheet(Source):
     def description(self) -> str:
         """The file's name, and the sheet's where it was said."""
         return self.path.name if self.sheet is None else f"{self.path.name}, sheet {self.sheet!r}"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Which columns have no name."""
+        return remark_on_unnamed(self.description, self._rows()[0])
 
     def columns(self) -> tuple[str, ...]:
         """The first row's texts."""
@@ -73,7 +86,9 @@ class WorkbookSheet(Source):
             raise SourceError(
                 f"{self.description} is empty; a row with the column names comes first. Name another sheet by --table."
             )
-        return [[cell_text(cell) for cell in row] for row in rows]
+        texts = [[cell_text(cell) for cell in row] for row in rows]
+        refuse_title(self.description, texts[0], texts[1:])
+        return texts
 
     def _chosen(self, book: Any) -> str:
         names = list(book.sheet_names)
