@@ -21,16 +21,20 @@ from sfumato.laws.asking import (
     names_of,
     order_of,
     shape_of,
+    take_codes,
 )
 from sfumato.laws.base import Published
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, margin_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
-from sfumato.values.selection import Tabulation
+from sfumato.values.selection import Selection, Tabulation
 
 MOST_PREDICATES = 80
 """Public combinations up to which covariances between them are computed; their pairs cost time."""
+
+LARGEST_SPREAD = 2**17
+"""Public combinations times values up to which shares are made to add up over all combinations."""
 
 
 class DecoyCounts(Formula):
@@ -65,11 +69,13 @@ class DecoyCounts(Formula):
         self.number_of_rows = published.number_of_rows
         self.most_left_out = most_left_out
         self.attribute = attribute
+        self._published = published
         self.model = model
         self._require_law = require_law
         self._published_counts = JointCounts(published, asked, (attribute,))
         self._known: dict[Tabulation, list[Predicate]] = {}
         self._moments: dict[Tabulation, Floats] = {}
+        self._spreads: dict[tuple[str, ...], Floats] = {}
 
     def values(self, asked: Tabulation) -> Floats:
         """Published counts of public values or of drawn values alone; ``y T^-1`` where they meet."""
@@ -193,12 +199,34 @@ class DecoyCounts(Formula):
         public = self._public(asked)
         if public in self._known:
             return self._known[public]
-        counts = self._counts(public)
-        estimates = counts @ self.model.inverse if names_of([public]) else counts
-        found = [self.model.predicate(self.model.shares(each)) for each in estimates]
+        found = [self.model.predicate(each) for each in self.shares(public)]
         if len(found) <= MOST_PREDICATES:
             self._known[public] = found
         return found
+
+    def shares(self, public: Tabulation) -> Floats:
+        """Share of each value's rows in each public combination, ``(combinations, values)``.
+
+        They come from the whole table over the attributes named, whose shares add up to one, and not from the cells
+        asked for: so a cell has one error by whichever door, and a sum of cells has that of the same sum asked for.
+        Of a table too large for it the shares are cut one by one.
+        """
+        names = tuple(sorted(names_of([public])))
+        if not names:
+            return np.asarray(self.model.counts > 0, np.float64)[None]
+        sizes = [self.schema[name].size for name in names]
+        if math.prod(sizes) * len(self.model.counts) > LARGEST_SPREAD:
+            estimates = self._counts(public) @ self.model.inverse
+            return np.array([self.model.shares(each) for each in estimates])
+        if names not in self._spreads:
+            counts = self._published.count_by((*names, self.attribute), Selection()).counts
+            spread = self.model.spread(counts.reshape(-1, counts.shape[-1]) @ self.model.inverse)
+            self._spreads[names] = spread.reshape(counts.shape)
+        chosen = take_codes(self._spreads[names], names, public.where)
+        summed = tuple(axis for axis, name in enumerate(names) if name not in public.by)
+        left = [name for name in names if name in public.by]
+        moved = chosen.sum(axis=summed).transpose([*(left.index(name) for name in public.by), len(left)])
+        return moved.reshape(-1, moved.shape[-1])
 
     def _moments_of(self, asked: Tabulation) -> Floats:
         """Covariance of all values' estimates under one public selection, which many questions may share."""

@@ -19,7 +19,7 @@ from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import unseen_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import normal_quantile
+from sfumato.values.estimates import clip_to_totals, normal_quantile
 
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""
@@ -131,6 +131,15 @@ class DecoyModel:
             estimates, self.counts, out=np.zeros(len(self.counts)), where=self.counts > 0, casting="unsafe"
         )
         return np.asarray(np.clip(shares, 0, 1))
+
+    def spread(self, estimates: Floats) -> Floats:
+        """Shares of each value's rows in cells that together hold every row, ``(cells, values)`` both.
+
+        Cut at 0 and scaled to add up to one over the cells, as the true ones do. Cut by themselves they add up to
+        more, and covariances between cells no longer fit each other: sums of many cells get a negative variance.
+        """
+        shares = clip_to_totals(estimates.T, self.counts).T
+        return np.divide(shares, self.counts, out=np.zeros_like(shares), where=self.counts > 0)
 
     def identified_shares(self, counts: Floats) -> Floats:
         """Shares whose differences are determined even when a value is in every group.
