@@ -115,7 +115,6 @@ def test_shares_cut_cell_by_cell_give_negative_variances(gamma, monkeypatch):
     assert (np.diagonal(law.estimate(rows, BY_WARD).linear(over_wards).covariance) < 0).all()
 
 
-@pytest.mark.xfail(strict=True, reason="the variance of two drawn attributes is that of independent rows")
 def test_sums_over_two_drawn_attributes_have_the_error_that_is_stated(alarm_budget):
     """Null: the variance of joint cells, of their sums over one attribute and over blocks is the stated one.
 

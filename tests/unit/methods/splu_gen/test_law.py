@@ -326,3 +326,46 @@ def test_a_large_table_has_the_errors_of_its_cells(target):
         cell = law.estimate(rows, where, target=target)
         assert table.values[code * 200 + place] == pytest.approx(cell.values[0])
         assert table.variances[code * 200 + place] == pytest.approx(cell.variances[0])
+
+
+BY_BOTH_AND_AREA = Tabulation(by=("pay", "area", "job"))
+
+
+def test_sums_over_a_drawn_attribute_have_the_errors_of_the_other_alone(published):
+    """Cells of job, pay and area, summed over pay: job by area; over both others: job; by covariance and asked for."""
+    found = LAW.estimate(published, BY_BOTH_AND_AREA)
+    over_pay = np.tile(np.eye(24), (1, 6))
+    alone = LAW.estimate(published, Tabulation(by=("area", "job")))
+    assert np.allclose(found.linear(over_pay).covariance, alone.covariance, atol=1e-6 * alone.variances.max())
+    over_area = np.tile(np.eye(8), (1, 18))
+    margin = LAW.estimate(published, Tabulation(by=("job",)))
+    assert np.allclose(found.linear(over_area).variances, margin.variances)
+
+
+def test_the_cells_of_two_drawn_attributes_have_one_error_by_every_door(published):
+    """In a table, asked for by itself, and in a list of selections that overlap."""
+    table = LAW.estimate(published, BY_BOTH_AND_AREA)
+    whole = table.covariance
+    assert np.allclose(whole, whole.T)
+    assert np.linalg.eigvalsh(whole).min() > -1e-6 * np.abs(whole).max()
+    assert np.allclose(np.diagonal(whole), table.variances)
+    asked = [
+        selection(area=(1, 2), job=(0, 1), pay=(2,)),
+        selection(area=(2,), job=(1,), pay=(2, 3)),
+        selection(area=(1,)),
+        selection(job=(0,), pay=(2, 3, 4)),
+        selection(job=(0,)),
+        selection(area=(0,), pay=(2,)),
+    ]
+    weights = np.zeros((6, 6, 3, 8))
+    weights[0, 2, 1:, :2] = weights[1, 2:4, 2, 1] = weights[2, :, 1] = weights[3, 2:5, :, 0] = 1
+    weights[4, ..., 0] = weights[5, 2, 0] = 1
+    summed = table.linear(weights.reshape(6, -1))
+    found = LAW.estimate_selections(published, asked)
+    assert np.allclose(found.values, summed.values)
+    # Shares over other attributes are made to add up by themselves: the same to a few percent, not to the digit.
+    deviations = np.sqrt(np.where(found.variances > 0, found.variances, 1))
+    scale = np.outer(deviations, deviations)
+    assert np.allclose(found.covariance / scale, summed.covariance / scale, atol=0.05)
+    single = [LAW.estimate(published, Tabulation(where=each)).variances[0] for each in asked]
+    assert np.allclose(found.variances, single)

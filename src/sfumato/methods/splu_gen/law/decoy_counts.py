@@ -1,4 +1,4 @@
-"""Counts from decoy rows: by the model of one drawn attribute, or by a product of the matrices of several."""
+"""Counts from decoy rows by the model of one drawn attribute, and what counts of several have in common with them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import (
     Formula,
     JointCounts,
-    codes_shown,
     conditions_outside,
     indicator,
     names_of,
@@ -24,7 +22,7 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Published
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, margin_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
@@ -134,7 +132,7 @@ class DecoyCounts(Formula):
             both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
             return covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
         order = self._order(one)
-        whole = _between_cells(self._predicates(one), left) + np.diag(self._floors(one).ravel())
+        whole = between_cells(self._predicates(one), left) + np.diag(self._floors(one).ravel())
         return whole[np.ix_(order, order)]
 
     def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
@@ -226,7 +224,7 @@ class DecoyCounts(Formula):
         summed = tuple(axis for axis, name in enumerate(names) if name not in public.by)
         left = [name for name in names if name in public.by]
         moved = chosen.sum(axis=summed).transpose([*(left.index(name) for name in public.by), len(left)])
-        return moved.reshape(-1, moved.shape[-1])
+        return np.asarray(moved.reshape(-1, moved.shape[-1]))
 
     def _moments_of(self, asked: Tabulation) -> Floats:
         """Covariance of all values' estimates under one public selection, which many questions may share."""
@@ -241,102 +239,6 @@ class DecoyCounts(Formula):
         """What each cell's variance gets for the values it adds up that no published row shows."""
         is_occupied = self._counts(asked).sum(axis=1) > 0
         return np.outer(is_occupied, self.model.unseen_variances @ self._weights(asked))
-
-
-class SeveralDecoys(Formula):
-    """Questions about several drawn attributes.
-
-    Each question by itself is answered by the model of its one drawn attribute, if it has no more; by a
-    product of matrices otherwise, which is also where the covariance between all comes from.
-
-    Parameters
-    ----------
-    single
-        Gives the formula of one drawn attribute.
-    drawn
-        Attributes that were drawn.
-    product
-        The formula of all together, worked out when it is needed.
-    models
-        By attribute that was drawn.
-    published, most_left_out
-        As for :class:`DecoyCounts`.
-    """
-
-    def __init__(
-        self,
-        single: Callable[[str], DecoyCounts],
-        drawn: Sequence[str],
-        product: Callable[[], PerturbedCounts],
-        models: Callable[[str], DecoyModel],
-        published: Published,
-        most_left_out: int = 0,
-    ) -> None:
-        self.number_of_rows = published.number_of_rows
-        self.schema = published.schema
-        self.most_left_out = most_left_out
-        self._model_of = models
-        self._single_of = single
-        self._drawn = drawn
-        self._make_product = product
-        self._singles: dict[str, DecoyCounts] = {}
-
-    def values(self, asked: Tabulation) -> Floats:
-        """By the model of one attribute, or by the product."""
-        return self._formula(asked).values(asked)
-
-    def variances(self, asked: Tabulation) -> Floats:
-        """Likewise; of several attributes with what values add that no published row shows."""
-        formula = self._formula(asked)
-        found = formula.variances(asked)
-        return found if isinstance(formula, DecoyCounts) else found + self._unseen(asked)
-
-    def certainty(self, asked: Tabulation, number: int) -> Certainties:
-        """By the model of one attribute; of several, known only where no row has the public values asked for."""
-        formula = self._formula(asked)
-        claims = formula.certainty(asked, number)
-        if isinstance(formula, DecoyCounts):
-            return claims
-        return claims_of(claims == Certainty.EXACT, self.most_left_out)
-
-    def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
-        """Of what is known."""
-        values = self.values(asked)
-        return certain_ends(values, self.certainty(asked, values.size), self.most_left_out)
-
-    def _unseen(self, asked: Tabulation) -> Floats:
-        """For each cell, the variances of the values in it that no published row shows."""
-        total = np.zeros([1] * len(asked.by))
-        for name in names_of([asked]):
-            if name not in self._drawn:
-                continue
-            unseen = self._model_of(name).unseen_variances[list(codes_shown(self.schema, asked, name))]
-            if name in asked.by:
-                shape = [-1 if each == name else 1 for each in asked.by]
-                total = total + unseen.reshape(shape)
-            else:
-                total = total + unseen.sum()
-        return np.broadcast_to(total, shape_of(self.schema, asked)).ravel()
-
-    def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
-        """By the product, whose rows are independent; unknown where it does not determine them."""
-        try:
-            return self._product.covariance(one, other)
-        except NotIdentifiableError:
-            return np.full((self.values(one).size, self.values(other).size), np.nan)
-
-    @cached_property
-    def _product(self) -> PerturbedCounts:
-        return self._make_product()
-
-    def _formula(self, asked: Tabulation) -> Formula:
-        drawn = [name for name in names_of([asked]) if name in self._drawn]
-        if len(drawn) > 1:
-            return self._product
-        name = drawn[0] if drawn else self._drawn[0]
-        if name not in self._singles:
-            self._singles[name] = self._single_of(name)
-        return self._singles[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,7 +282,7 @@ def variances_of(predicate: Predicate, weights: Floats) -> Floats:
     return np.clip(np.diagonal(whole), 0, None)
 
 
-def _between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
+def between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
     """Covariance of every sum of values under every one of disjoint predicates, the sums of one side by side."""
     cells, sums = len(predicates), weights.shape[1]
     blocks = np.zeros((cells, sums, cells, sums))

@@ -17,10 +17,12 @@ from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.laws.asking import for_population, names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, SeveralDecoys, product_of, variances_of
+from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, product_of, variances_of
+from sfumato.methods.splu_gen.law.joint_cells import JointCells
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count, pairwise_variance
 from sfumato.methods.splu_gen.law.questions import ask
+from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
@@ -53,8 +55,8 @@ class DecoyRows(Law):
 
     Notes
     -----
-    Several drawn attributes were grouped independently: their matrices form a product, handed to the
-    algebra of randomized response with its variance for independent rows.
+    Several drawn attributes were grouped independently: their matrices form a product, whose errors are those of
+    :class:`~sfumato.methods.splu_gen.law.joint_cells.JointCells`.
 
     Examples
     --------
@@ -106,7 +108,7 @@ class DecoyRows(Law):
             return self._product(published, drawn).formula(published, asked)
 
         return SeveralDecoys(
-            single, drawn, product, lambda name: self._model(published, name), published, most_left_out
+            single, drawn, product, lambda name: self._model(published, name), published, asked, most_left_out
         )
 
     def _most_left_out(self, published: Published) -> int:
@@ -231,8 +233,10 @@ class DecoyRows(Law):
             name: decoy_model(_whole(true_counts.project([name]).counts), self.gamma_by_attribute[name])
             for name in drawn
         }
-        if len(drawn) != 1:
-            return product_of(models).expected_standard_errors(true_counts)
+        if not drawn:
+            return np.zeros(true_counts.counts.shape)
+        if len(drawn) > 1:
+            return _joint_errors(models, true_counts)
         name, model = drawn[0], models[drawn[0]]
         axis = true_counts.axis_of(name)
         moved = np.moveaxis(np.asarray(true_counts.counts, dtype=np.float64), axis, -1)
@@ -307,6 +311,23 @@ class DecoyRows(Law):
         for name, model in models.items():
             self._require_law(model, name)
         return product_of(models)
+
+
+def _joint_errors(models: Mapping[str, DecoyModel], true_counts: CountTable) -> Floats:
+    """Standard errors of the cells over several drawn attributes, from their true counts."""
+    public = [name for name in true_counts.names if name not in models]
+    laid_out = [true_counts.axis_of(name) for name in (*public, *models)]
+    moved = np.asarray(true_counts.counts, dtype=np.float64).transpose(laid_out)
+    cells = moved.reshape(-1, *moved.shape[len(public) :])
+    totals = {
+        name: cells.sum(axis=tuple(each for each in range(1, cells.ndim) if each != axis))
+        for axis, name in enumerate(models, start=1)
+    }
+    for name, model in models.items():
+        model.require_identifiable(name)
+    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
+    variances = JointCells(models, cells, totals, weights).variances().reshape(moved.shape)
+    return np.sqrt(variances.transpose(np.argsort(laid_out)))
 
 
 def _whole(counts: Floats) -> tuple[int, ...]:

@@ -1,0 +1,143 @@
+"""Errors of counts over several drawn attributes, from the models of each and from (estimated) true counts.
+
+A row of true values u and w adds ``(e_u + a) x (e_w + b)`` to the estimates, where a and b are the errors of its two
+inverted draws: independent of each other, with mean 0. So the error of a table is the sum of three that are not
+correlated:
+
+- ``a x e_w``: the error of the first attribute alone, under the predicates that the other has the value w;
+- ``e_u x b``: likewise of the second;
+- ``a x b``: that two rows share a group of both attributes has a chance of the order 1/N^2, so rows count as
+  independent here, and the covariance is ``sum of X[u, w] Cov(a | u) x Cov(b | w)``.
+
+The first two are those of :func:`~sfumato.methods.splu_gen.law.model.covariance`, which knows that the matrices come
+from the same draws. More attributes have one such term each, and one for every product of two or more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.chance.distortion import contract
+from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_of
+from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import clip_to_totals
+
+
+@dataclass(frozen=True, eq=False)
+class JointCells:
+    """Sums over the values of several drawn attributes, in some public combinations.
+
+    Parameters
+    ----------
+    models
+        By drawn attribute, in the order of the axes.
+    estimates
+        Rows of each public combination and values, ``(combinations, size, size, ...)``; they may be negative.
+    totals
+        By attribute that is asked about, the rows of each of its values in the combinations,
+        ``(combinations, size)``: what the shares within a combination add up to.
+    weights
+        By attribute, which sums over its values are asked for, ``(size, sums)``.
+    """
+
+    models: Mapping[str, DecoyModel]
+    estimates: Floats
+    totals: Mapping[str, Floats]
+    weights: Mapping[str, Floats]
+
+    def variances(self) -> Floats:
+        """Of every sum in every combination, ``(combinations, sums, sums, ...)``."""
+        moments = [self._second_moments(name, self.weights, self.weights) for name in self.models]
+        squares = [self.weights[name] ** 2 for name in self.models]
+        found = self._of_products([np.einsum("uss->us", each) for each in moments], squares)
+        for name in self.totals:
+            own = np.array([variances_of(each, self.weights[name]) for each in self.predicates(name)])
+            found = found + self._laid_out(own, name)
+        return found
+
+    def covariance(self) -> Floats:
+        """Between all of them, twice the axes of :meth:`variances`."""
+        shape = self._shape
+        cells = math.prod(shape[1:])
+        found = np.zeros((shape[0], cells, shape[0], cells))
+        own = self.products(self.weights, self.weights).reshape(-1, cells, cells)
+        for place in range(shape[0]):
+            found[place, :, place] = own[place]
+        found = found.reshape(*shape, *shape)
+        for name in self.totals:
+            found += self._pairs_laid_out(between_cells(self.predicates(name), self.weights[name]), name)
+        return found
+
+    def products(self, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:
+        """Covariance, within each combination, of what the products of errors add to two sets of sums.
+
+        ``(combinations, sums, ..., sums, ...)``: the axes of the one, then those of the other.
+        """
+        sizes = [(left[name].shape[1], right[name].shape[1]) for name in self.models]
+        moments = [self._second_moments(name, left, right) for name in self.models]
+        truths = [left[name][:, :, None] * right[name][:, None, :] for name in self.models]
+        flat = [[each.reshape(len(each), -1) for each in some] for some in (moments, truths)]
+        number = len(sizes)
+        pairs = self._of_products(*flat).reshape(-1, *(each for pair in sizes for each in pair))
+        return pairs.transpose([0, *range(1, 2 * number, 2), *range(2, 2 * number + 1, 2)])
+
+    def predicates(self, name: str) -> list[Predicate]:
+        """That a row is in the combination and has the others' values, for every sum over these."""
+        return [self.models[name].predicate(each) for each in self.shares(name).reshape(-1, self._size(name))]
+
+    def shares(self, name: str) -> Floats:
+        """Share of each of an attribute's rows that satisfies them, ``(combinations, the others' sums, size)``."""
+        axis = 1 + list(self.models).index(name)
+        moved = np.moveaxis(self.estimates, axis, 1)
+        counts, others = self.models[name].counts, [each for each in self.models if each != name]
+        flat = moved.reshape(-1, math.prod(moved.shape[2:]))
+        made = clip_to_totals(flat, self.totals[name].ravel()).reshape(moved.shape)
+        summed = contract(made, [None, None, *(self.weights[each] for each in others)])
+        found = np.moveaxis(summed, 1, -1)
+        return np.divide(found, counts, out=np.zeros_like(found), where=counts > 0)
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """The estimates made feasible: not negative, with the rows of every combination."""
+        flat = self.estimates.reshape(len(self.estimates), -1)
+        return clip_to_totals(flat, np.clip(flat.sum(axis=1), 0, None)).reshape(self.estimates.shape)
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return (len(self.estimates), *(self.weights[name].shape[1] for name in self.models))
+
+    def _size(self, name: str) -> int:
+        return len(self.models[name].counts)
+
+    def _second_moments(self, name: str, left: Mapping[str, Floats], right: Mapping[str, Floats]) -> Floats:
+        """``E[h g' | u]`` of what a row of each true value adds to two sets of sums, ``(size, sums, sums)``."""
+        model = self.models[name]
+        one, other = model.inverse @ left[name], model.inverse @ right[name]
+        return np.asarray(np.einsum("uv,vi,vj->uij", model.distortion, one, other, optimize=True))
+
+    def _of_products(self, moments: Sequence[Floats], truths: Sequence[Floats]) -> Floats:
+        """Sum over rows of all products of two errors or more: of everything, less no error and less one."""
+        found = contract(self._rows, [None, *moments]) - contract(self._rows, [None, *truths])
+        for place in range(len(moments)):
+            alone = [*truths[:place], moments[place] - truths[place], *truths[place + 1 :]]
+            found = found - contract(self._rows, [None, *alone])
+        return found
+
+    def _laid_out(self, own: Floats, name: str) -> Floats:
+        """From the others' sums by an attribute's sums to the order of the axes."""
+        others = [self.weights[each].shape[1] for each in self.models if each != name]
+        axis = 1 + list(self.models).index(name)
+        return np.moveaxis(own.reshape(len(self.estimates), *others, -1), -1, axis)
+
+    def _pairs_laid_out(self, own: Floats, name: str) -> Floats:
+        number = len(self._shape)
+        others = [self.weights[each].shape[1] for each in self.models if each != name]
+        half = (len(self.estimates), *others, self.weights[name].shape[1])
+        axis = 1 + list(self.models).index(name)
+        return np.moveaxis(own.reshape(*half, *half), [number - 1, 2 * number - 1], [axis, number + axis])
