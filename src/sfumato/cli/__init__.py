@@ -1,7 +1,7 @@
 """The command line: each verb parses, calls one function, and shows its result.
 
 Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
-2 misused, 130 stopped by Ctrl-C, 70 a fault of ours.
+2 misused, 3 a promise was refuted, 130 stopped by Ctrl-C, 70 a fault of ours.
 """
 
 from __future__ import annotations

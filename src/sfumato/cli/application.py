@@ -28,6 +28,7 @@ from sfumato.cli import (
     report,
     schema,
     show,
+    verify,
 )
 from sfumato.cli.guard import GuardedGroup
 from sfumato.cli.options import examples
@@ -134,5 +135,6 @@ _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
 _add(app, "independence", independence.independence, independence.EXAMPLES, panel=ANALYST)
 _add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
+_add(app, "verify", verify.verify, verify.EXAMPLES, panel=AUDITOR)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)
 _add(app, "attack", attack.attack, attack.EXAMPLES, panel=AUDITOR)

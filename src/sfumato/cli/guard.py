@@ -19,6 +19,9 @@ from sfumato.errors import SfumatoError
 REFUSED = 1
 """Bad data or parameters; nothing was written."""
 
+REFUTED = 3
+"""A promise was refuted."""
+
 FAULT = 70
 """Our own mistake (EX_SOFTWARE of sysexits)."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -19,16 +20,18 @@ from sfumato.custody.units import (
     not_protected_units,
     promises_for_units,
 )
+from sfumato.data.portions import Read
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.release.loading import load_release
 from sfumato.release.manifest import Format, Manifest, TableEntry
-from sfumato.release.publication import Publication
+from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.signature import Signer
 from sfumato.release.storage import Describe, Progress, refuse_existing_folder, write_release
+from sfumato.release.verifying import refuse_broken_promises
 from sfumato.values.schema import Schema
 
 LEARNED = "categories were read off the private rows"
@@ -105,25 +108,33 @@ def publish(
     # Read before anything is made, so that a wrong key costs nothing.
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
-    chosen = admitted(table, design)
-    entry = (
-        nullcontext()
-        if ledger is None or noise.is_reproducible
-        else entered(ledger, table, chosen, folder, again=again, say=say)
-    )
-    with entry:
-        publication, describe = prepare(table, chosen, noise)
-        write_release(
-            publication.tables,
-            describe,
-            folder,
-            read=table.scan,
-            noise=noise,
-            format=format,
-            progress=progress,
-            signer=signer,
+    with table.at_rest() as resting:
+        chosen = admitted(resting, design)
+        entry = (
+            nullcontext()
+            if ledger is None or noise.is_reproducible
+            else entered(ledger, table, chosen, folder, again=again, say=say)
         )
+        with entry:
+            publication, describe = prepare(resting, chosen, noise)
+            write_release(
+                publication.tables,
+                describe,
+                folder,
+                read=_reader(publication, table, resting),
+                noise=noise,
+                format=format,
+                progress=progress,
+                signer=signer,
+                check=partial(refuse_broken_promises, engine=table.engine),
+            )
     return load_release(folder)
+
+
+def _reader(publication: Publication, table: PrivateTable, resting: PrivateTable) -> Read:
+    """What gives the rows: the source itself where this is the only pass over it, else the rows at rest."""
+    passes = sum(isinstance(each.rows, MadeRows) for each in publication.tables)
+    return table.scan if passes == 1 and not resting.source.is_taken else resting.scan
 
 
 def refuse_rows_of_units(schema: Schema, design: Design) -> None:

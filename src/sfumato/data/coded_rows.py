@@ -152,6 +152,12 @@ class ArrayEngine:
         codes = tuple(column[first] for column in _columns(rows, attributes))
         return OccupiedCounts(tuple(attributes), codes, counts)
 
+    @contextmanager
+    def at_rest(self, source: Source, schema: Schema) -> Iterator[Source]:
+        """The source itself: arrays in memory are at rest."""
+        del schema
+        yield source
+
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows."""
         rows = _coded(source)

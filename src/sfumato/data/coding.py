@@ -183,8 +183,8 @@ def _integer(attribute: Attribute) -> str:
     return {1: "utinyint", 2: "usmallint", 4: "uinteger"}[np.dtype(attribute.code_type).itemsize]
 
 
-def has_code(attribute: Attribute, codes: tuple[int, ...]) -> str:
-    """SQL: the row's category is one of the codes."""
+def has_code(code: str, codes: tuple[int, ...]) -> str:
+    """SQL: the code of the row's category is one of those given."""
     if not codes:
         return "false"
-    return f"{category_code(attribute)} in ({', '.join(str(code) for code in codes)})"
+    return f"{code} in ({', '.join(str(code) for code in codes)})"

@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from sfumato.data.arrow_arrays import as_numpy
-from sfumato.data.coding import category_code, cell_text, declarations, has_code, is_missing
+from sfumato.data.coding import cell_text, declarations, has_code, is_missing
 from sfumato.data.connection import KeptConnection
 from sfumato.data.engine import Condition, Unfit
 from sfumato.data.fitting import (
@@ -29,12 +29,13 @@ from sfumato.data.fitting import (
 )
 from sfumato.data.patience import PatientCursor
 from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
+from sfumato.data.snapshot import Snapshot
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
-from sfumato.values.schema import Attribute
+from sfumato.values.schema import Attribute, Schema
 
 MOST_THREADS = 1_024
 """More would be a slip of the keyboard."""
@@ -96,7 +97,7 @@ class DuckDBEngine:
         """All rows as codes, in batches."""
         # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
         numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
-        codes = [f"{category_code(each)} as {quote_name(each.name)}" for each in attributes]
+        codes = [f"{source.code(each)} as {quote_name(each.name)}" for each in attributes]
         expressions = ", ".join(codes + numbers)
         types = {each.name: each.code_type for each in attributes} | dict.fromkeys(
             integers, np.dtype(np.int64)
@@ -122,13 +123,15 @@ class DuckDBEngine:
     ) -> CountTable:
         """Counts over the product of the attributes, among rows with the given codes."""
         counts = empty_counts(attributes)
-        conditions = " and ".join(has_code(attribute, codes) for attribute, codes in where)
+        conditions = " and ".join(has_code(source.code(attribute), codes) for attribute, codes in where)
         clauses = f"where {conditions}" if conditions else ""
         grouping = "group by all" if attributes else ""
         *codes, totals = self._arrays(
             source,
             attributes,
-            lambda rows: f"select {_keys(attributes)}count(*) as total from {rows} {clauses} {grouping}",
+            lambda rows: (
+                f"select {_keys(source, attributes)}count(*) as total from {rows} {clauses} {grouping}"
+            ),
             conditioned=[attribute for attribute, _ in where],
         )
         # Without attributes there is one cell, and one row for it.
@@ -144,13 +147,15 @@ class DuckDBEngine:
         unfit: Unfit = "refuse",
     ) -> OccupiedCounts:
         """Counts of the combinations that occur; with a weight, sums of that integer column."""
-        codes_present = " and ".join(f"{category_code(each)} is not null" for each in attributes)
+        codes_present = " and ".join(f"{source.code(each)} is not null" for each in attributes)
         fitting = f"where {codes_present}" if unfit == "skip" else ""
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
         columns = self._arrays(
             source,
             attributes,
-            lambda rows: f"select {_keys(attributes)}{measure} as total from {rows} {fitting} group by all",
+            lambda rows: (
+                f"select {_keys(source, attributes)}{measure} as total from {rows} {fitting} group by all"
+            ),
         )
         return _occupied(attributes, columns)
 
@@ -162,10 +167,21 @@ class DuckDBEngine:
             source,
             attributes,
             lambda rows: (
-                f"select *, count(*) as total from (select {portion}, {_keys(attributes)} from {rows}) group by all"
+                f"select *, count(*) as total from (select {portion}, {_keys(source, attributes)} from {rows}) group by all"
             ),
         )
         return PortionCounts(_occupied(attributes, columns), portions)
+
+    @contextmanager
+    def at_rest(self, source: Source, schema: Schema) -> Iterator[Snapshot]:
+        """The source's rows as they are when they are first asked for, until the end."""
+        snapshot = Snapshot(source, schema)
+        try:
+            yield snapshot
+        finally:
+            if snapshot.is_taken:
+                with self._connection.cursor() as cursor:
+                    cursor.execute(f"drop table if exists {snapshot.name}")
 
     def _arrays(
         self,
@@ -190,7 +206,7 @@ class DuckDBEngine:
         """
         key = "0::bigint"
         for each in attributes:
-            key = f"({key}) * {each.size} + {category_code(each)}"
+            key = f"({key}) * {each.size} + {source.code(each)}"
         name = f"case when {is_missing(unit)} then null else {cell_text(unit)} end"
         with self.open(source, (unit, *attributes)) as (cursor, relation):
             selected = f"select {name} as name, list({key}) as keys from {relation} group by 1 order by 1"
@@ -248,7 +264,7 @@ class DuckDBEngine:
         unfit = " or ".join(f"key{place} is null" for place in range(len(attributes))) or "false"
         with self.open(source, attributes) as (cursor, relation):
             rows = cursor.execute(
-                f"with counted as (select {_keys(attributes)}count(*) as size from {relation} group by all), "
+                f"with counted as (select {_keys(source, attributes)}count(*) as size from {relation} group by all), "
                 f"cells as (select *, {unfit} as unfit from counted), groups as ({groups}) "
                 "select size, different, count(*), bool_or(unfit) from groups where size > 0 group by all order by all"
             ).fetchall()
@@ -290,7 +306,7 @@ class DuckDBEngine:
 
     def _refuse(self, source: Source, attributes: Sequence[Attribute]) -> None:
         """Say which columns do not fit the schema, and in how many rows."""
-        found = self.misfits(source, attributes)
+        found = self.misfits(source.cells, attributes)
         if not found:
             raise SourceError(
                 f"{source.description} changed while it was read. Try again when it is at rest."
@@ -380,9 +396,9 @@ def _require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
         )
 
 
-def _keys(attributes: Sequence[Attribute]) -> str:
+def _keys(source: Source, attributes: Sequence[Attribute]) -> str:
     """SQL: the code of every attribute, each followed by a comma."""
-    return "".join(f"{category_code(each)} as key{place}, " for place, each in enumerate(attributes))
+    return "".join(f"{source.code(each)} as key{place}, " for place, each in enumerate(attributes))
 
 
 def _occupied(attributes: Sequence[Attribute], columns: Sequence[Any]) -> OccupiedCounts:

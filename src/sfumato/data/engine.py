@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 from sfumato.data.fitting import Misfit
@@ -10,7 +11,7 @@ from sfumato.data.portions import PortionCounts
 from sfumato.data.sources.base import Source
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.schema import Attribute
+from sfumato.values.schema import Attribute, Schema
 
 Condition = tuple[Attribute, tuple[int, ...]]
 """An attribute and the codes a row may have in it."""
@@ -55,6 +56,12 @@ class Engine(Protocol):
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows, as :meth:`scan` orders them."""
+
+    def at_rest(self, source: Source, schema: Schema) -> AbstractContextManager[Source]:
+        """A source of the same rows that gives the same ones however often it is read, until the end.
+
+        Nothing is read before the first pass over it; what fits no attribute of the schema is seen then.
+        """
 
     def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
         """All rows, gathered by the unit they belong to; in memory, some bytes a row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -57,6 +58,15 @@ class PrivateTable:
     def close(self) -> None:
         """Give back what the engine holds; the table can still be read, by opening anew."""
         self.engine.close()
+
+    @contextmanager
+    def at_rest(self) -> Iterator[PrivateTable]:
+        """The table for as long as a publication takes, every pass over which gives the same rows.
+
+        The source is read once, at the first pass; a table that is never asked is never read.
+        """
+        with self.engine.at_rest(self.source, self._declared) as source:
+            yield PrivateTable(source, self._declared, engine=self.engine)
 
     @cached_property
     def number_of_rows(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -20,6 +20,9 @@ or none for certain."""
 
 CELLS_AT_ONCE = 4_000_000
 """Counts over (class, value) held at a time while a release is judged."""
+
+MOST_COMBINATIONS = 4_000_000
+"""Combinations of class and value held at a time; where there are more, a table is read several times."""
 
 COMBINATIONS_WAITING = 1_000_000
 """Combinations gathered before they are merged with those counted already; bounds memory."""
@@ -105,12 +108,14 @@ class ClassCriterion(Guarantee):
 
         Classes are compared with all *published* rows: of rows that a method dropped, the tables say nothing.
         """
-        counts = published_classes(published, self)
-        if counts is None:
+        classes = broken = 0
+        found = published_classes(published, self)
+        if found is None:
             return None
-        classes, broken = counts.number_of_classes, 0
-        for part in counts.parts():
-            broken += int(np.count_nonzero(~self.classes_that_hold(part, counts.overall)))
+        for counts, overall in found:
+            classes += counts.number_of_classes
+            for part in counts.parts():
+                broken += int(np.count_nonzero(~self.classes_that_hold(part, overall)))
         return Judgement(
             broken == 0, f"{broken:,} of {classes:,} classes of published rows break the promise"
         )
@@ -168,8 +173,12 @@ class ClassCounts:
             yield counted.reshape(number, self.size).astype(np.int64)
 
 
-def published_classes(published: PublishedTables, criterion: ClassCriterion) -> ClassCounts | None:
-    """The classes of a release that a criterion is about; None when no table shows them.
+def published_classes(
+    published: PublishedTables, criterion: ClassCriterion
+) -> Iterator[tuple[ClassCounts, Integers]] | None:
+    """The classes of a release that a criterion is about, some at a time, and counts of all rows by the watched value.
+
+    None when no table shows them.
 
     Rows of a class are equal on the quasi-identifiers beside the watched attribute, and on the whole numbers
     that another table has too: those tell which of its rows belong together with which here.
@@ -186,22 +195,74 @@ def published_classes(published: PublishedTables, criterion: ClassCriterion) -> 
     by = [name for name in (quasi_identifiers if named is None else named) if name in known]
     names = [*shared, *(name for name in by if name != watched), *([] if watched is None else [watched])]
     size = 1 if watched is None else known[watched].size
-    rows, counts = _count(published.scan(table.name, names or known.names[:1]), names)
-    values = np.zeros(len(rows), np.int64) if watched is None else rows[:, -1]
-    return ClassCounts(_numbered(rows if watched is None else rows[:, :-1]), values, counts, size)
+    by_class = len(names) - (watched is not None)
+
+    def rows_of(part: slice) -> tuple[Integers, Integers] | None:
+        return _count(published.scan(table.name, names or known.names[:1]), names, by_class, part)
+
+    return _in_parts(rows_of, table.number_of_rows, size, is_watched=watched is not None)
 
 
-def _count(batches: Iterable[CodedBatch], names: list[str]) -> tuple[Integers, Integers]:
-    """Different rows, ``(different, columns)``, and how often each occurs."""
+def _in_parts(
+    rows_of: Callable[[slice], tuple[Integers, Integers] | None], rows: int, size: int, *, is_watched: bool
+) -> Iterator[tuple[ClassCounts, Integers]]:
+    """All classes at once, or a part of them in each of several passes where they are too many for memory."""
+
+    def classes(found: tuple[Integers, Integers]) -> ClassCounts:
+        combinations, counts = found
+        values = combinations[:, -1] if is_watched else np.zeros(len(counts), np.int64)
+        return ClassCounts(
+            _numbered(combinations[:, :-1] if is_watched else combinations), values, counts, size
+        )
+
+    found = rows_of(slice(0, None, 1))
+    if found is not None:
+        whole = classes(found)
+        yield whole, whole.overall
+        return
+    passes = -(-rows // MOST_COMBINATIONS) + 1
+    overall = np.zeros(size, np.int64)
+    for is_last in (False, True):
+        for number in range(passes):
+            found = rows_of(slice(number, None, passes))
+            assert found is not None
+            counts = classes(found)
+            if is_last:
+                yield counts, overall
+            else:
+                overall += counts.overall
+
+
+def _count(
+    batches: Iterable[CodedBatch], names: list[str], by_class: int, part: slice
+) -> tuple[Integers, Integers] | None:
+    """Different rows, ``(different, columns)``, and how often each occurs; None when all are asked for and too many.
+
+    With a step, of those classes whose key leaves the start of the slice as its remainder.
+    """
     rows, counts = np.empty((0, len(names)), np.int64), np.empty(0, np.int64)
     waiting = [(rows, counts)]
     for batch in batches:
         columns = [np.asarray(batch.codes[name], np.int64) for name in names]
         found = np.stack(columns, axis=1) if names else np.empty((batch.number_of_rows, 0), np.int64)
+        if part.step > 1:
+            found = found[_keys_of_classes(found[:, :by_class]) % np.uint64(part.step) == part.start]
         waiting.append(_distinct(found, np.ones(len(found), np.int64)))
         if sum(len(each) for each, _ in waiting) > max(COMBINATIONS_WAITING, 2 * len(waiting[0][0])):
             waiting = [_merged(waiting)]
+            if part.step == 1 and len(waiting[0][0]) > MOST_COMBINATIONS:
+                return None
     return _merged(waiting)
+
+
+def _keys_of_classes(rows: Integers) -> npt.NDArray[np.uint64]:
+    """A number for each row that is the same for rows of one class."""
+    keys = np.zeros(len(rows), np.uint64)
+    for column in rows.T:
+        # An odd factor and a shift mix the digits well enough to share classes out evenly.
+        keys = (keys ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(32)
+    return keys
 
 
 def _merged(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:

@@ -81,6 +81,16 @@ class Law(Frozen):
         """Attributes whose published values are not the true ones of the row, so that plain counts of them are wrong."""
         return ()
 
+    def refuse_unfit_tables(self, published: Published) -> None:
+        """Refuse published tables that do not fit each other; there is nothing to fit unless a law says otherwise.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            Saying what does not fit.
+        """
+        del published
+
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
         """The strongest promises that follow from the law: none, unless a law says otherwise.
 

@@ -54,6 +54,7 @@ def write_release(
     format: Format,
     progress: Progress | None = None,
     signer: Signer | None = None,
+    check: Callable[[Path, Manifest], None] | None = None,
 ) -> Manifest:
     """Make the rows and write a release folder. It appears under its name only when all of it is written.
 
@@ -75,6 +76,8 @@ def write_release(
         Called with the number of rows read since the last call.
     signer
         Signs the manifest.
+    check
+        Looks at what was written, before the folder takes its name; raises where it may not.
 
     Raises
     ------
@@ -94,6 +97,8 @@ def write_release(
         (staging / README_NAME).write_text(readme_text(manifest, LAWS.read(manifest.law)), encoding="utf-8")
         if signer is not None:
             (staging / SIGNATURE_NAME).write_text(signer.sign(content).to_text(), encoding="ascii")
+        if check is not None:
+            check(staging, manifest)
     return manifest
 
 
@@ -281,7 +286,7 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
             f"{entry.path} is not the file that was published: its checksum does not fit. "
             "Get the release again from where it came."
         )
-    source = CsvFile(path) if entry.format == "csv" else ParquetFile(path)
+    source = source_of(path, entry)
     found = _lines_below_header(path) if isinstance(source, CsvFile) else _rows_of(source)
     if found != entry.number_of_rows:
         raise ReleaseDamagedError(
@@ -289,6 +294,11 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
             "Get the release again from where it came."
         )
     return source
+
+
+def source_of(path: Path, entry: TableEntry) -> CsvFile | ParquetFile:
+    """The reader of a published file."""
+    return CsvFile(path) if entry.format == "csv" else ParquetFile(path)
 
 
 def _rows_of(source: ParquetFile) -> int | None:

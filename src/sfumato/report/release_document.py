@@ -8,9 +8,12 @@ from typing import Any
 
 from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
+from sfumato.guarantees import Guarantee
+from sfumato.guarantees.base import Judgement
 from sfumato.methods.base import METHODS, Design
 from sfumato.release import Release
 from sfumato.release.manifest import TableEntry
+from sfumato.release.verifying import judged
 from sfumato.report.document import (
     Banner,
     Block,
@@ -43,6 +46,12 @@ NOT_PRIVATE = Banner(
     "noise. The promise below would hold for noise from the operating system; it does not hold here. Use this "
     "release for tests and demonstrations only.",
 )
+BROKEN = Banner(
+    "not-private",
+    "A promise of this release is broken",
+    "The published tables do not keep a promise that the release makes; below, the promise says which. Do not rely on "
+    "it, and ask where the release comes from.",
+)
 CUSTODIAN_ONLY = Banner(
     "custodian-only",
     "Private: for the custodian only",
@@ -72,12 +81,13 @@ def describe_release(
         The command line that asked for the report, to be repeated in it.
     """
     design = _design(release)
+    judgements = tuple(judged(release))
     title = design.title if design else release.method
     size = _size(release)
     sections = [
         _what_was_published(release, margins, design),
         *tree_section(release, design),
-        _promise(release),
+        _promise(judgements),
         _not_protected(release),
         _chosen_from_private_data(release),
         *_expected_accuracy(release, design, size),
@@ -89,6 +99,7 @@ def describe_release(
     ]
     banners = [CUSTODIAN_ONLY] if truth is not None else []
     banners += [NOT_PRIVATE] if release.manifest.reproducible else []
+    banners += [BROKEN] if any(found is not None and not found.holds for _, found in judgements) else []
     return Document(
         eyebrow="Report on a release",
         title=release_name(release),
@@ -141,6 +152,7 @@ def _what_was_published(
         ("files", _show_files(manifest.tables)),
         ("noise", manifest.privacy),
         ("link to the truth", release.law.sentence),
+        ("signature", _signed_by(release)),
     ]
     attributes = Grid(
         "Published attributes",
@@ -166,6 +178,13 @@ def _what_was_published(
             Folded("Every category of every attribute", (every_category,)),
         ),
     )
+
+
+def _signed_by(release: Release) -> str:
+    signature = release.signature
+    if signature is None:
+        return "nobody signed it: who made it is not known; checksums show accidental changes only"
+    return f"signed by the key with fingerprint {signature.fingerprint}; whose key that is, you must know by other means"
 
 
 def _show_categories(attribute: Attribute, published: Schema) -> str:
@@ -208,7 +227,7 @@ def _show_value(value: Any) -> str:
     return str(value)
 
 
-def _promise(release: Release) -> Section:
+def _promise(judgements: Sequence[tuple[Guarantee, Judgement | None]]) -> Section:
     promises = tuple(
         Promise(
             each.plain_statement,
@@ -218,12 +237,19 @@ def _promise(release: Release) -> Section:
                 ("Made hard to tell apart", each.neighbours),
                 ("Against someone who", each.attacker),
                 ("Definition", each.reference),
+                ("Checked", _checked(found)),
             ),
         )
-        for each in release.guarantees
+        for each, found in judgements
     )
     nothing = Paragraph("The release makes no promise.")
     return Section("The promise", promises or (nothing,))
+
+
+def _checked(found: Judgement | None) -> str:
+    if found is None:
+        return "follows from the law of the release; its tables cannot show it"
+    return f"{'kept' if found.holds else 'BROKEN'} by the published tables: {found.sentence}"
 
 
 def _not_protected(release: Release) -> Section:

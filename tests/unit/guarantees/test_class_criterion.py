@@ -141,7 +141,8 @@ def published(batches, *, integers=(), others=()):
     place = Attribute(name="place", role=Role.QUASI_IDENTIFIER, categories=("x", "y", "z"))
     job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b"))
     schema = Schema(attributes=(job,) if integers else (place, job))
-    main = SimpleNamespace(name="main", schema_of_attributes=schema, integers=integers)
+    rows = sum(len(next(iter(codes.values()))) for codes in batches)
+    main = SimpleNamespace(name="main", schema_of_attributes=schema, integers=integers, number_of_rows=rows)
 
     def scan(table, names):
         assert table == "main"
@@ -191,11 +192,15 @@ def test_many_classes_are_judged_in_turns(monkeypatch):
     """Whatever the number of counts that are held at a time."""
     draw = np.random.default_rng(3)
     batches = [{"place": draw.integers(0, 3, 40), "job": draw.integers(0, 2, 40)} for _ in range(5)]
-    promise = LDiversity(attribute="job", l_value=1.9)
-    whole = promise.judge(published(batches))
-    monkeypatch.setattr("sfumato.guarantees.class_criterion.CELLS_AT_ONCE", 2)
-    monkeypatch.setattr("sfumato.guarantees.class_criterion.COMBINATIONS_WAITING", 3)
-    assert promise.judge(published(batches)) == whole
+    promises = (
+        LDiversity(attribute="job", l_value=1.9),
+        TCloseness(attribute="job", t=0.04),
+        KAnonymity(k=64, quasi_identifiers=("place",)),
+    )
+    whole = [promise.judge(published(batches)) for promise in promises]
+    for limit in ("CELLS_AT_ONCE", "COMBINATIONS_WAITING", "MOST_COMBINATIONS"):
+        monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 2)
+        assert [promise.judge(published(batches)) for promise in promises] == whole
 
 
 def test_design_files_and_settings_state_criteria(tmp_path):

@@ -11,8 +11,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sfumato.data.coding import category_code
 from sfumato.data.sql_text import quote_text
 from sfumato.errors import SourceError, nearest
+from sfumato.values.schema import Attribute
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -116,6 +118,20 @@ class Source(ABC):
     @abstractmethod
     def relation(self, cursor: DuckDBPyConnection) -> AbstractContextManager[str]:
         """SQL that names the rows inside the cursor; checks afterwards that nothing changed meanwhile."""
+
+    def code(self, attribute: Attribute) -> str:
+        """SQL: the code of the category of a row's cell, NULL where it has none."""
+        return category_code(attribute)
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether rows were read already that every later pass gives again."""
+        return False
+
+    @property
+    def cells(self) -> Source:
+        """Where the cells stand as they were given: what does not fit is looked for there."""
+        return self
 
     def stated_number_of_rows(self) -> int | None:
         """Rows as the source states them, or None where only a pass over the data would tell."""

@@ -25,6 +25,8 @@ from sfumato.methods.anatomy.law.composition import (
     check_sizes,
     feasible_cells,
     rake,
+    refuse_other_sizes,
+    sizes_of_buckets,
     spreads_of_cells,
 )
 from sfumato.values.arrays import Floats
@@ -67,6 +69,14 @@ class BucketedRows(Law):
     l_value: Annotated[int, Field(ge=2)]
 
     estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence"}
+
+    def refuse_unfit_tables(self, published: Published) -> None:
+        """Refuse buckets that have not as many values as rows."""
+        rows, values = (
+            sizes_of_buckets(published.scan(name, [BUCKET]), published.number_of_rows)
+            for name in (ROWS, SENSITIVE)
+        )
+        refuse_other_sizes(rows, values)
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
         """l-diversity of the buckets, by the share of the most frequent value."""

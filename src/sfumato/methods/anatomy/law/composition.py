@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from sfumato.errors import ReleaseDamagedError
 from sfumato.laws.asking import feasible
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.batches import CodedBatch
 from sfumato.values.estimates import Feasibility, most_likely
 
 ROWS = "rows"
@@ -318,6 +319,26 @@ def _damaged(reason: str) -> ReleaseDamagedError:
 
 def check_sizes(composition: BucketComposition, rows_of_bucket: Integers) -> None:
     """Refuse a release whose rows and sensitive values do not fit together, bucket by bucket."""
-    if not np.array_equal(rows_of_bucket, composition.sizes):
-        number = int(np.count_nonzero(rows_of_bucket != composition.sizes))
-        raise _damaged(f"{number:,} buckets have not as many values as rows")
+    refuse_other_sizes(rows_of_bucket, composition.sizes)
+
+
+def refuse_other_sizes(rows_of_bucket: Integers, values_of_bucket: Integers) -> None:
+    """Refuse buckets that have not as many values as rows."""
+    if not np.array_equal(rows_of_bucket, values_of_bucket):
+        longer = max(len(rows_of_bucket), len(values_of_bucket))
+        rows, values = (np.pad(each, (0, longer - len(each))) for each in (rows_of_bucket, values_of_bucket))
+        raise _damaged(f"{np.count_nonzero(rows != values):,} buckets have not as many values as rows")
+
+
+def sizes_of_buckets(batches: Iterable[CodedBatch], most: int) -> Integers:
+    """Rows of each bucket, from the first on; at most so many buckets are believed."""
+    sizes = np.zeros(1, np.int64)
+    for batch in batches:
+        buckets = batch.codes[BUCKET]
+        if buckets.min(initial=1) < 1 or buckets.max(initial=1) > most:
+            raise _damaged("it holds bucket numbers outside 1 to the number of buckets")
+        counted = np.bincount(buckets)
+        longer, shorter = (counted, sizes) if len(counted) > len(sizes) else (sizes, counted)
+        longer[: len(shorter)] += shorter
+        sizes = longer
+    return sizes[1:]

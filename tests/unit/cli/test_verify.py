@@ -1,0 +1,134 @@
+"""``sfumato verify``: what can be checked without the private rows, and the exit codes for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+from foreign import rewritten
+from samples import SCHEMA, people
+from sfumato import publish, read_table
+from sfumato.cli.application import app
+from sfumato.methods.generalization.design import Generalization
+from sfumato.release.verifying import verify_release
+
+
+def keys(folder, name):
+    """A private and a public key."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    made = Ed25519PrivateKey.generate()
+    private, public = folder / f"{name}.pem", folder / f"{name}.pub"
+    private.write_bytes(
+        made.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    public.write_bytes(
+        made.public_key().public_bytes(
+            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+        )
+    )
+    return private, public
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """A release that somebody signed, the signer's public key and somebody else's."""
+    folder = tmp_path_factory.mktemp("signed")
+    private, public = keys(folder, "custodian")
+    _, other = keys(folder, "stranger")
+    table = read_table(people(600), SCHEMA)
+    publish(table, Generalization(k=3, l_value=1.1), folder / "release", seed=1, format="csv", sign=private)
+    return folder / "release", public, other
+
+
+def verify(*arguments):
+    """Run the verb."""
+    return CliRunner().invoke(app, ["verify", *map(str, arguments)])
+
+
+def test_a_whole_release_is_verified(signed):
+    """Exit 0; every check is listed, and what a signature is worth."""
+    release, public, _ = signed
+    result = verify(release, "--key", public, "--json")
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["holds"] is True
+    assert len(found["signed_by"]) == 32
+    verdicts = {each["about"]: each["verdict"] for each in found["checks"]}
+    assert verdicts == {
+        "files": "holds",
+        "table rows": "holds",
+        "promise k-anonymity": "holds",
+        "promise l-diversity": "holds",
+        "README.md": "holds",
+        "signature": "holds",
+    }
+    assert "accidental" in verify(release).stdout
+
+
+def test_a_signature_by_another_key_is_refused(signed):
+    """Exit 1, with a sentence."""
+    release, _, other = signed
+    result = verify(release, "--key", other)
+    assert result.exit_code == 1
+    assert "signed by another key" in result.stderr
+
+
+def test_a_release_that_nobody_signed_says_so(signed, tmp_path):
+    """And is refused where a key is given."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
+    assert "Nobody signed" in verify(folder).stdout
+    refused = verify(folder, "--key", signed[1])
+    assert refused.exit_code == 1
+    assert "not signed" in refused.stderr
+
+
+def test_a_promise_that_tables_break_is_refuted(signed, tmp_path):
+    """Exit 3: such a k is possible with so many rows, and not true of them."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
+    rewritten(folder, lambda block: block["guarantees"][0].update(k=300))
+    result = verify(folder, "--json")
+    assert result.exit_code == 3, result.output
+    assert json.loads(result.stdout)["holds"] is False
+
+
+def test_a_promise_stronger_than_its_law_is_refused(signed, tmp_path):
+    """Exit 1: it is not even opened."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    rewritten(folder, lambda block: block["guarantees"][0].update(k=10**6))
+    result = verify(folder)
+    assert result.exit_code == 1
+    assert "do not follow from its law" in result.stderr
+
+
+def test_other_words_beside_the_manifest_are_pointed_out(signed, tmp_path):
+    """README.md is for people, and no checksum covers it."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "README.md").write_text("Perfectly private.\n")
+    found = {each.about: each for each in verify_release(folder).checks}
+    assert found["README.md"].verdict == "cannot be told"
+    assert "rely on the manifest" in found["README.md"].sentence
+
+
+def test_a_cell_outside_the_list_is_refused(signed, tmp_path):
+    """Every table is read whole."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
+    path = folder / "rows.csv"
+    path.write_text(path.read_text().replace("Sales", "Tails"))
+    digest = subprocess.run(["sha256sum", path], capture_output=True, text=True, check=True).stdout.split()[0]
+    rewritten(folder, lambda block: block["tables"][0].update(sha256=digest))
+    result = verify(folder)
+    assert result.exit_code == 1
+    assert "Tails" not in result.output
