@@ -55,7 +55,7 @@ from sfumato import publish, read_table
 from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
 data, schema, out = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
-design = ColumnizedCounts(k=10, epsilon=2.3, delta=1e-5, columns=(5, 10, 50), column_budget=8, schema_share=0.2, allow_empty=True)
+design = ColumnizedCounts(k=10, epsilon=2.3, delta=1e-5, columns=(5, 10, 50), column_budget=8, schema_share=0.2)
 publish(read_table(data, schema), design, out)
 """
 

@@ -32,25 +32,12 @@ class Known:
     takes_many: bool = False
 
 
-BOTH = ("table", "population")
-
-ROWS_LEFT_OUT = (
-    "rows that were left out are counted as none, and the errors count the noise of the others alone"
-)
 EVEN_SPREAD = (
     "about the population, the error of spreading rows evenly over what a generalized value covers is not in the "
     "standard error"
 )
 
 REGISTER: tuple[Known, ...] = (
-    *(
-        Known("columnized-counts", aspect, kind, BOTH, ROWS_LEFT_OUT)
-        for aspect in ("coverage", "spread")
-        for kind in ("margin", "joint", "sum", "contrast")
-    ),
-    Known("columnized-counts", "coverage", "share", BOTH, ROWS_LEFT_OUT),
-    Known("columnized-counts", "spread", "share", ("table",), ROWS_LEFT_OUT),
-    Known("columnized-counts", "spread", "share", ("population",), ROWS_LEFT_OUT, takes_many=True),
     Known("generalization", "coverage", "sum", ("population",), EVEN_SPREAD, takes_many=True),
     *(
         Known("generalization", "spread", kind, ("population",), EVEN_SPREAD, takes_many=True)

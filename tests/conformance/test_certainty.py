@@ -59,7 +59,8 @@ VARIANTS = {
     ],
     "splu-gen": [{"gamma": 3}, {"gamma": 3, "suppress_rarer_than": 20}],
     "columnized-counts": [
-        {"k": 5, "epsilon": 4.0, "column_sets": [["sex", "job"], ["age", "region"]], "column_budget": 1}
+        {"k": 5, "epsilon": 4.0, "column_sets": [["sex", "job"], ["age", "region"]], "column_budget": 1},
+        {"k": 5, "epsilon": 4.0, "public_size": 803},
     ],
 }
 CASES = [
@@ -118,7 +119,7 @@ def test_a_population_is_never_exact(design, tmp_path):
     for by, _ in tables(release):
         answered = release.counts(by, target="population")
         low, high = answered.intervals()
-        assert (answered.estimates.certainty == Certainty.ESTIMATED).all(), by
+        assert (answered.estimates.certainty <= Certainty.ESTIMATED).all(), by
         assert (answered.standard_errors > 0).all(), by
         assert (high > low).all(), by
 

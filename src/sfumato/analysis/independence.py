@@ -9,7 +9,9 @@ import numpy as np
 
 from sfumato.analysis.asking import Countable, TwoWay, ask_two_way
 from sfumato.analysis.routine import drawing
+from sfumato.errors import NotIdentifiableError
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.number_text import show_cell
 from sfumato.values.tabular import Tabular
 
@@ -96,6 +98,8 @@ def independence(release: Countable, first: str, second: str, *, where: str = ""
     ------
     NoSolutionError
         When a margin is estimated as not positive.
+    NotIdentifiableError
+        When rows were left out of which nobody can tell what they are.
 
     Notes
     -----
@@ -110,6 +114,11 @@ def independence(release: Countable, first: str, second: str, *, where: str = ""
     from scipy.stats import chi2
 
     table = ask_two_way(release, first, second, where=where)
+    if (table.counts.certainty == Certainty.OPEN).any():
+        raise NotIdentifiableError(
+            "rows were left out of the release, and which they are is not known: a test of independence would not keep its "
+            "level. Ask for counts and shares, whose intervals hold them."
+        )
     table.refuse_empty_margins("there is no test of independence")
     residuals, covariance, expected = _residuals(table)
     pearson = float((residuals**2 / expected).sum())

@@ -99,13 +99,17 @@ def carry(
     """
     refuse_unknown_target(target)
     noise = counts.linear(gradient)
+    covariance = noise.covariance
+    assert covariance is not None
+    if noise.left_open is not None:
+        # To first order a function moves with what was left open as the weighted sum of the counts does.
+        covariance = covariance + np.diag(np.clip(noise.variances - np.diagonal(covariance), 0, None))
     if target == "table":
-        return Estimates(values, noise.variances, noise.covariance)
+        return Estimates(values, noise.variances, covariance)
     if draw is None:
         draw = drawing(gradient, counts.values)
-    assert noise.covariance is not None
     variances = noise.variances + np.clip(np.diagonal(draw), 0, None)
-    return Estimates(values, variances, noise.covariance + draw)
+    return Estimates(values, variances, covariance + draw)
 
 
 def drawing(gradient: Floats, counts: Floats) -> Floats:

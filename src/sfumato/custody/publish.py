@@ -76,7 +76,7 @@ def publish(
     again
         Publish although an earlier release of the same rows is still out, accepting what they add up to.
     say
-        Takes what the ledger has to tell.
+        Takes what the custodian alone is told: by the ledger, and by the method.
     sign
         Signs the manifest: a signer, or the file of a private Ed25519 key.
 
@@ -128,6 +128,8 @@ def publish(
                 signer=signer,
                 check=partial(refuse_broken_promises, engine=table.engine),
             )
+    for each in publication.warnings:
+        say(each)
     return load_release(folder)
 
 

@@ -29,12 +29,14 @@ from sfumato.data.fitting import (
 )
 from sfumato.data.patience import PatientCursor
 from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
+from sfumato.data.refusals import require_columns, unreadable
 from sfumato.data.snapshot import Snapshot
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
-from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, nearest
+from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute, Schema
 
 MOST_THREADS = 1_024
@@ -220,7 +222,7 @@ class DuckDBEngine:
             # Missing names sort last and are one group.
             without = int(ends[-1] - (ends[-2] if ends.size > 1 else 0))
             raise DataError(
-                f"column {unit.name!r} has no value in {_rows(without)}, and every row must say whose it is. "
+                f"column {unit.name!r} has no value in {counted(without, 'row')}, and every row must say whose it is. "
                 "Fill the names in, or leave those rows out.",
                 attribute=unit.name,
                 number_of_rows=without,
@@ -274,7 +276,7 @@ class DuckDBEngine:
 
     def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """Everything in which rows do not fit the attributes, in one pass, with numbers of rows and without values."""
-        _require_columns(source, attributes)
+        require_columns(source, attributes)
         asked = [(each, complaint) for each in attributes for complaint in complaints(each)]
         counted = [f"count(*) filter ({complaint.condition})" for _, complaint in asked]
         counted += [f"count(*) filter (not {is_missing(each)})" for each in attributes]
@@ -330,9 +332,8 @@ class DuckDBEngine:
         import duckdb
 
         try:
-            self._connection.declare(
-                {name: each for attribute in attributes for name, each in declarations(attribute).items()}
-            )
+            types = (declarations(each) for each in source.coded(attributes))
+            self._connection.declare({name: text for each in types for name, text in each.items()})
             with self._connection.cursor() as cursor, source.relation(cursor) as relation:
                 yield PatientCursor(cursor, f"Reading {source.description}"), relation
         except SfumatoError:
@@ -341,8 +342,8 @@ class DuckDBEngine:
             raise KeyboardInterrupt from None
         except (duckdb.Error, OSError) as error:
             if isinstance(error, duckdb.BinderException):
-                _require_columns(source, attributes)
-            raise _unreadable(source, error) from None
+                require_columns(source, attributes)
+            raise unreadable(source, error) from None
 
 
 def _refuse_wrong(memory_limit: str, threads: int | None, temporary_folder: str | Path | None) -> None:
@@ -363,39 +364,6 @@ def _refuse_wrong(memory_limit: str, threads: int | None, temporary_folder: str 
         )
 
 
-def _unreadable(source: Source, error: Exception) -> SourceError:
-    """A sentence for a failed read. The engine's own text quotes lines of the data, so none of it is used."""
-    kind = str(error).lower()
-    # Only these fixed words are looked for; no part of the text goes on.
-    if "unicode" in kind or "utf-8" in kind or "utf8" in kind or "encoding" in kind:
-        reason = (
-            "it holds bytes that are not in the encoding it is read in, UTF-8 unless said otherwise. "
-            "Say --encoding with the one it was saved in, such as cp1252, or save it as UTF-8"
-        )
-    elif "out of memory" in kind or "no space" in kind:
-        reason = "memory or temporary disk space ran out. Free some and try again"
-    elif "maximum line size" in kind:
-        reason = "some line is longer than two million bytes. Is a quote not closed? Otherwise shorten the cell, or leave the column out"
-    elif "csv" in kind:
-        reason = (
-            "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
-        )
-    else:
-        reason = source.cure
-    return SourceError(f"{source.description} cannot be read: {reason}.")
-
-
-def _require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
-    present = source.columns()
-    absent = [each.name for each in attributes if each.name not in present]
-    if absent:
-        names = ", ".join(repr(name) for name in absent)
-        raise DataError(
-            f"{source.description} has no column {names}; {nearest(absent[0], present)}",
-            attribute=absent[0],
-        )
-
-
 def _keys(source: Source, attributes: Sequence[Attribute]) -> str:
     """SQL: the code of every attribute, each followed by a comma."""
     return "".join(f"{source.code(each)} as key{place}, " for place, each in enumerate(attributes))
@@ -407,7 +375,3 @@ def _occupied(attributes: Sequence[Attribute], columns: Sequence[Any]) -> Occupi
         column.astype(each.code_type, copy=False) for each, column in zip(attributes, codes, strict=True)
     )
     return OccupiedCounts(tuple(attributes), arrays, counts)
-
-
-def _rows(number: int) -> str:
-    return "1 row" if number == 1 else f"{number:,} rows"

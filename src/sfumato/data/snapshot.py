@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
@@ -83,6 +83,11 @@ class Snapshot(Source):
     def code(self, attribute: Attribute) -> str:
         """SQL: the column itself."""
         return quote_name(attribute.name)
+
+    def coded(self, attributes: Sequence[Attribute]) -> Sequence[Attribute]:
+        """All that may be published, since all are read at once; then none."""
+        del attributes
+        return () if self.is_taken else self.schema.publishable.attributes
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
 
 Scope = Literal["table", "each-column"]
 """Whole rows of one table, or the fragments of each published column by itself."""
@@ -78,5 +79,13 @@ class SemanticKAnonymity(Guarantee):
         what = "row" if self.scope == "table" else "fragment of a row"
         return (
             f"Every published {what} could just as well belong to at least {self.k} people, and whatever was published "
-            "would be as likely if one of them stood in another's place. What all of them share is known all the same."
+            f"would be as likely if one of them stood in another's place{self._but_for}. What all of them share is known all "
+            "the same."
         )
+
+    @property
+    def _but_for(self) -> str:
+        if self.epsilon == 0:
+            return ""
+        factor = math.exp(min(self.epsilon, LARGEST_EXPONENT))
+        return f" or were not there, except for a factor of {factor:,.2f} at most"

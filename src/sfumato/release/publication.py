@@ -96,6 +96,8 @@ class Publication:
         Those of them that the promise covers by itself, by a share of its budget or a condition of its own.
     settled
         Parameters of the design that were left open and have got their value from the private rows.
+    warnings
+        What only the custodian is told, in sentences.
     """
 
     tables: tuple[PublishedTable, ...]
@@ -106,3 +108,4 @@ class Publication:
     chosen_from_private_data: Mapping[str, str] = field(default_factory=dict)
     covered_choices: tuple[str, ...] = ()
     settled: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()

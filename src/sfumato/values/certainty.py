@@ -20,6 +20,9 @@ class Certainty(enum.IntEnum):
     'bounded'
     """
 
+    OPEN = -1
+    """Part of it was not published: it lies between two ends, each estimated. The interval holds whatever is between
+    them; the standard error is that of the published part, and says nothing of where between them the number is."""
     ESTIMATED = 0
     """It has a chance error, of which the standard error and the interval speak."""
     BOUNDED = 1

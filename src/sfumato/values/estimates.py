@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
+from sfumato.values.left_open import Ends, LeftOut
 
 Feasibility = Literal["projection", "clip", "em"]
 """How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut
@@ -55,7 +56,7 @@ class Estimates:
     values
         ``(n,)``.
     variances
-        ``(n,)``, never negative, and zero only where a number is exact.
+        ``(n,)``, never negative, and zero only where a number is exact; of open numbers they reach to the ends.
     covariance
         ``(n, n)``, or None where the table is too large for it; its diagonal is ``variances``, save where
         the unbiased variance came out below what is possible. Not a number where it is not known.
@@ -67,6 +68,8 @@ class Estimates:
     limits
         Ends of intervals where the law of the errors is known and is not normal. Normal intervals when not
         given, as after any further computation.
+    left_open
+        Between what the numbers lie that are open, where some are.
 
     Examples
     --------
@@ -82,6 +85,7 @@ class Estimates:
     bounds: tuple[Floats, Floats] | None = None
     certainty: Certainties = field(default_factory=lambda: all_claim(Certainty.ESTIMATED, 0))
     limits: Limits | None = None
+    left_open: LeftOut | Ends | None = None
 
     def __post_init__(self) -> None:
         if self.values.shape != self.variances.shape or self.values.ndim != 1:
@@ -120,12 +124,17 @@ class Estimates:
         """Lower and upper ends of intervals, each ``(n,)``.
 
         Of a number that is exact, the number; of one that is bounded, its bounds, which hold at every level;
-        of an estimate, a normal interval unless the errors' law is known, cut at what is certain.
+        of an estimate, a normal interval unless the errors' law is known, cut at what is certain; of one that is
+        open, whatever lies between its two ends, with the error of each.
         """
         half = normal_quantile(confidence_level) * self.standard_errors
         low, high = self.values - half, self.values + half
         if self.limits is not None:
             low, high = self.limits(confidence_level)
+        if self.left_open is not None:
+            ends = self.left_open.of(self.values).intervals(confidence_level)
+            is_open = self.certainty == Certainty.OPEN
+            low, high = np.where(is_open, ends[0], low), np.where(is_open, ends[1], high)
         least, most = self.ends()
         is_certain = self.certainty >= Certainty.BOUNDED
         low = np.where(is_certain, least, np.clip(low, least, most))
@@ -136,9 +145,10 @@ class Estimates:
 
         Estimates keep their intervals: an unbiased one may itself lie outside.
         """
-        is_bounded = self.certainty == Certainty.BOUNDED
+        is_bounded = (self.certainty == Certainty.BOUNDED) | (self.certainty == Certainty.OPEN)
         least, most = (np.where(is_bounded, np.clip(each, low, high), each) for each in self.ends())
-        return replace(self, bounds=known_bounds(least, most))
+        left_open = self.left_open and self.left_open.of(self.values).within(low, high)
+        return replace(self, bounds=known_bounds(least, most), left_open=left_open)
 
     def linear(self, weights: npt.NDArray[Any]) -> Estimates:
         """Estimates of ``weights @ values``; needs the whole covariance.
@@ -171,7 +181,16 @@ class Estimates:
         # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
         variances = np.where(certainty == Certainty.EXACT, 0.0, np.maximum(variances, rounding))
         bounds = known_bounds(*_combined_ends(weights, *self.ends()))
-        return Estimates(weights @ self.values, variances, combined, bounds, certainty)
+        combination = Estimates(weights @ self.values, variances, combined, bounds, certainty)
+        return combination.open_between(self.left_open and self.left_open.linear(weights, self.values, whole))
+
+    def open_between(self, left_open: LeftOut | Ends | None) -> Estimates:
+        """The same, of which some numbers are open: their standard errors reach to their ends."""
+        if left_open is None:
+            return self
+        stated = left_open.of(self.values).stated_variances(self.values)
+        variances = np.where(self.certainty == Certainty.OPEN, stated, self.variances)
+        return replace(self, variances=variances, left_open=left_open)
 
     def _weakest(self, weights: npt.NDArray[Any]) -> Certainties:
         """For each row of weights the weakest claim of its terms, ``(k,)``; a sum of nothing is exact."""
@@ -219,7 +238,10 @@ class Estimates:
         certainty = np.minimum(self._weakest(top), self._weakest(bottom))
         bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
         variances = np.where(certainty == Certainty.EXACT, 0.0, change.variances)
-        return Estimates(shares, variances, change.covariance, known_bounds(*bounds), certainty)
+        found = Estimates(shares, variances, change.covariance, known_bounds(*bounds), certainty)
+        return found.open_between(
+            self.left_open and self.left_open.ratios(top, bottom, self.values, self._whole_covariance())
+        )
 
     def _whole_covariance(self) -> Floats:
         if self.covariance is None:

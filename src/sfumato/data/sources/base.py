@@ -123,6 +123,10 @@ class Source(ABC):
         """SQL: the code of the category of a row's cell, NULL where it has none."""
         return category_code(attribute)
 
+    def coded(self, attributes: Sequence[Attribute]) -> Sequence[Attribute]:
+        """The attributes that cells are turned into codes of when these are asked for."""
+        return attributes
+
     @property
     def is_taken(self) -> bool:
         """Whether rows were read already that every later pass gives again."""

@@ -15,6 +15,7 @@ from sfumato.laws.asking.binomial import binomial_limits
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates, Limits, known_bounds
+from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.selection import Tabulation
 
 Target = Literal["table", "population"]
@@ -79,8 +80,16 @@ class Formula(ABC):
         return all_claim(Certainty.ESTIMATED, number)
 
     def limits(self, asked: Tabulation, target: Target) -> Limits | None:
-        """Ends of intervals by confidence level, where the errors' law is known and is not normal."""
+        """Ends of intervals by confidence level, where the errors' law is known and is not normal.
+
+        Not a number for cells of which it says nothing.
+        """
         del asked, target
+        return None
+
+    def left_open(self, asked: Sequence[Tabulation]) -> LeftOut | Ends | None:
+        """Between what the numbers of a question lie that claim to be open; None where none does."""
+        del asked
         return None
 
     def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
@@ -120,7 +129,7 @@ def answer(
         _joined([each.variances for each in parts]),
         certainty=np.concatenate([all_claim(Certainty.EXACT, 0), *(each.certainty for each in parts)]),
         bounds=known_bounds(*(_joined([each.ends()[side] for each in parts]) for side in (0, 1))),
-    )
+    ).open_between(formula.left_open(asked))
     shared = None
     if formula.has_covariance(asked, of_table.values.size):
         of_table = replace(of_table, covariance=_whole(asked, formula.covariance))
@@ -146,7 +155,9 @@ def answer(
         for last, number, each in zip(np.cumsum(numbers), numbers, limits, strict=True):
             if each is not None:
                 place = slice(last - number, last)
-                low[place], high[place] = each(confidence_level)
+                found_low, found_high = each(confidence_level)
+                low[place] = np.where(np.isnan(found_low), low[place], found_low)
+                high[place] = np.where(np.isnan(found_high), high[place], found_high)
         if is_drawn.any():
             # What the table has for certain is still a draw of the population's.
             least, most = (each[is_drawn] for each in of_table.ends())
@@ -191,14 +202,27 @@ def for_population(
     one_row = rows / (rows + 2) * (1 - 1 / (rows + 2))
     drawn = np.clip((values - (values**2 - variances) / rows) * inflate, 0, None)
     found = np.maximum(variances + drawn, one_row)
+    is_open = estimates.certainty == Certainty.OPEN
     sure = np.zeros(values.size, bool) if is_sure is None else is_sure
-    claims = np.where(sure, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+    unsure = np.where(is_open, Certainty.OPEN, Certainty.ESTIMATED)
+    claims = np.where(sure, Certainty.EXACT, unsure).astype(np.int8)
     found = np.where(sure, 0.0, found)
+    left_open = _drawn_too(estimates, rows)
     if estimates.covariance is None:
-        return Estimates(values, found, certainty=claims)
+        return Estimates(values, found, certainty=claims).open_between(left_open)
     both = np.diag(values) if shared is None else shared
     drawing = (both - (np.outer(values, values) - estimates.covariance) / rows) * inflate
-    return Estimates(values, found, estimates.covariance + drawing, certainty=claims)
+    drawn_too = Estimates(values, found, estimates.covariance + drawing, certainty=claims)
+    return drawn_too.open_between(left_open)
+
+
+def _drawn_too(estimates: Estimates, rows: float) -> LeftOut | Ends | None:
+    """What is left open of numbers of a population: the draw varies most for the number nearest to one half."""
+    if estimates.left_open is None:
+        return None
+    ends = estimates.left_open.of(estimates.values)
+    halfway = np.clip(rows / 2, np.clip(ends.low, 0, rows), np.clip(ends.high, 0, rows))
+    return estimates.left_open.more_uncertain(np.maximum(halfway * (1 - halfway / rows), 1.0))
 
 
 def _whole(asked: Sequence[Tabulation], entry: Callable[[Tabulation, Tabulation], Floats]) -> Floats:

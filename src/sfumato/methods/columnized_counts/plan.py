@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
+from sfumato.chance.noise import DiscreteLaplace
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.values.arrays import Integers
 from sfumato.values.number_text import Cell
@@ -20,9 +22,10 @@ SIZES = (5, 10, 20, 30, 50, 100, 200, 500, 1_000, 10_000)
 NOTHING = "nothing would survive"
 
 
-def threshold_table(matrix: NoisyCountMatrix, columns: int, rows: int) -> ResultTable:
+def threshold_table(matrix: NoisyCountMatrix, columns: int, rows: int, total_epsilon: float) -> ResultTable:
     """From which count on a row of a column appears; the same for every column."""
     counts = [matrix.threshold(each) for each in PROBABILITIES]
+    total = DiscreteLaplace(scale=1 / total_epsilon).variance if total_epsilon else 0.0
     body: list[tuple[Cell, ...]] = [
         ("columns", columns),
         ("epsilon of a column", matrix.epsilon),
@@ -32,8 +35,10 @@ def threshold_table(matrix: NoisyCountMatrix, columns: int, rows: int) -> Result
             for each, n in zip(PROBABILITIES, counts, strict=True)
         ),
         ("expected error of a large count", float(matrix.expected_noise([10**9])[0] * 10**9)),
+        ("epsilon of the number of rows", total_epsilon),
+        ("standard error of the number of rows", math.sqrt(total) if total else "not published"),
         ("rows of the table", rows),
-        ("warning", NOTHING if counts[1] > rows else "none"),
+        ("probability that as many equal rows appear", float(matrix.release_probabilities_of([rows])[0][0])),
     ]
     return ResultTable("Release threshold of a row", ("what", "value"), tuple(body))
 

@@ -17,6 +17,7 @@ from sfumato.errors import DataError, NotIdentifiableError, ParameterError, Sche
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
+from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.randomized_response.design import RandomizedResponse
 
 RATINGS = Schema.from_toml("""
@@ -75,9 +76,10 @@ def test_published_rows_occur_at_least_k_times_and_were_there(tmp_path):
 
 
 def test_an_uncut_table_promises_semantic_anonymity_of_the_row():
-    """And differential privacy pointwise; twice epsilon for a row replaced."""
+    """And differential privacy pointwise; twice epsilon for a row replaced. Without a row the total is another."""
     crowd, added, replaced = design().guarantees(SCHEMA)
-    assert crowd == SemanticKAnonymity(k=5)
+    assert crowd == SemanticKAnonymity(k=5, epsilon=0.1)
+    assert "except for a factor of 1.11" in crowd.plain_words
     assert added == DifferentialPrivacy(epsilon=2.0, delta=1e-4, relation="add-remove", form="pointwise")
     assert replaced == DifferentialPrivacy(epsilon=4.0, delta=1e-4, relation="replace-one", form="pointwise")
 
@@ -104,7 +106,8 @@ def test_learning_with_a_share_is_paid_for(tmp_path):
     """What the columns get is what is left, and the manifest says what was spent."""
     cut = design(columns=2, schema_share=0.25)
     assert cut.schema_epsilon == 0.5
-    assert cut.matrix.epsilon == pytest.approx(1.5 / 2)
+    assert cut.total_epsilon == pytest.approx(0.1)
+    assert cut.matrix.epsilon == pytest.approx(1.4 / 2)
     release = publish(read_table(people(2_000), SCHEMA), cut, tmp_path / "r", seed=1)
     assert release.guarantees[1].given == ()
     assert "epsilon 0.5" in release.manifest.chosen_from_private_data["columns"]
@@ -124,9 +127,10 @@ def test_given_columns_are_neither_learned_nor_paid_for(tmp_path):
 
 @pytest.mark.parametrize(("epsilon", "budget"), [(1.0, 3), (math.log(5), 7), (0.1, 6)])
 def test_the_columns_never_spend_more_than_the_total(epsilon, budget):
-    """In exact arithmetic: budget times the part is at most the whole."""
+    """In exact arithmetic: budget times the part, and what the total costs, are at most the whole."""
     cut = design(epsilon=epsilon, column_sets=(("sex",),) * budget, delta=1e-6)
-    assert Fraction(cut.matrix.epsilon) * budget <= Fraction(epsilon)
+    total = 1 / Fraction(NoisyTotal(count=0, epsilon=cut.total_epsilon).noise.scale)
+    assert Fraction(cut.matrix.epsilon) * budget + total <= Fraction(epsilon)
     assert Fraction(cut.matrix.delta) * budget <= Fraction(1e-6)
 
 
@@ -144,15 +148,46 @@ def test_recoded_attributes_are_published_coarser(tmp_path):
     release = publish(read_table(people(2_000), SCHEMA), coarse, tmp_path / "r", seed=1)
     assert release.schema["job"].labels == ("Sales or Tech", "Care or Other")
     fine = publish(read_table(people(2_000), SCHEMA), design(), tmp_path / "f", seed=1)
-    assert release.query().estimate > fine.query().estimate
+    published = [
+        sum(b.codes["count"].sum() for b in each.scan("rows", ("count",))) for each in (release, fine)
+    ]
+    assert published[0] > published[1]
 
 
-def test_a_plan_warns_before_anything_is_spent():
-    """The table of thresholds says when even equal rows would not appear."""
-    hopeless = plan(design(epsilon=0.01), SCHEMA, 100)
-    warning = {row[0]: row[1] for row in hopeless.tables[0].rows}["warning"]
-    assert warning == "nothing would survive"
-    assert {row[0]: row[1] for row in plan(design(), SCHEMA, 2_000).tables[0].rows}["warning"] == "none"
+def test_a_plan_tells_before_anything_is_spent():
+    """How likely all rows of the table would appear if they were equal, and how well their number will be known."""
+    hopeless, usual = (
+        {row[0]: row[1] for row in plan(each, SCHEMA, rows).tables[0].rows}
+        for each, rows in ((design(epsilon=0.01), 100), (design(), 2_000))
+    )
+    assert hopeless["probability that as many equal rows appear"] < 0.01
+    assert usual["probability that as many equal rows appear"] > 0.99
+    assert usual["standard error of the number of rows"] == pytest.approx(math.sqrt(2) / 0.1, rel=0.01)
+    without = {row[0]: row[1] for row in plan(design(total_share=0), SCHEMA, 2_000).tables[0].rows}
+    assert without["standard error of the number of rows"] == "not published"
+
+
+def test_a_public_size_costs_nothing_and_conditions_the_promise(tmp_path):
+    """The number of rows is then exact, and a wrong one is refused without saying the right one."""
+    table = read_table(people(2_000), SCHEMA)
+    chosen = design(public_size=2_000)
+    assert chosen.matrix.epsilon == 2.0
+    release = publish(table, chosen, tmp_path / "r", seed=1)
+    assert release.query().is_exact
+    assert release.query().estimate == 2_000
+    assert all("stated as public" in each.statement for each in release.guarantees)
+    with pytest.raises(DataError, match="public_size is not the number of rows") as caught:
+        publish(table, design(public_size=1_999), tmp_path / "s", seed=1)
+    assert "2,000" not in str(caught.value)
+
+
+def test_without_a_total_sums_are_refused(tmp_path):
+    """Single rows are answered."""
+    release = publish(read_table(people(2_000), SCHEMA), design(total_share=0), tmp_path / "r", seed=1)
+    assert release.law.total is None
+    with pytest.raises(NotIdentifiableError, match="no upper end"):
+        release.query("sex = 'Female'")
+    assert release.counts(SCHEMA.publishable.names).values.sum() > 1_000
 
 
 def test_a_plan_states_the_expected_share_of_surviving_rows():
@@ -253,6 +288,7 @@ def test_baskets_need_no_value(tmp_path):
         ({"columns": 3, "column_budget": 4}, "column_budget must be from 1 to the 3 columns"),
         ({"columns": 3, "column_budget": 0}, "column_budget must be from 1 to the 3 columns"),
         ({"columns": ()}, "no column to publish"),
+        ({"columns": 2, "schema_share": 0.6, "total_share": 0.4}, "must leave something of epsilon"),
         ({"epsilon": 1e-7, "delta": 1e-9}, "so small that no row could survive"),
     ],
 )
@@ -300,26 +336,6 @@ def test_a_unit_with_two_values_for_an_item_is_refused(tmp_path):
     rows["stars"][-1] = "3"
     with pytest.raises(DataError, match="second value for an item"):
         publish(read_table(pa.table(rows), RATINGS), design(), tmp_path / "r", seed=1)
-
-
-def test_an_epsilon_at_which_nothing_survives_is_refused_unless_asked(tmp_path):
-    """The refusal names the count that a row would need."""
-    table = read_table(people(100), SCHEMA)
-    with pytest.raises(ParameterError, match="no row can survive"):
-        publish(table, design(epsilon=0.1), tmp_path / "r", seed=1)
-    release = publish(table, design(epsilon=0.1, allow_empty=True), tmp_path / "e", seed=1)
-    assert release.number_of_rows == 0
-    assert release.counts(["sex"]).values.tolist() == [0.0, 0.0]
-
-
-def test_data_of_which_nothing_survived_are_refused_unless_asked(tmp_path):
-    """Enough rows in all, but every one of them different."""
-    schema = Schema.from_dict(
-        {"attributes": {"x": {"role": "other", "categories": [str(each) for each in range(200)]}}}
-    )
-    table = read_table(pa.table({"x": [str(each) for each in range(200)]}), schema)
-    with pytest.raises(DataError, match="no row survived"):
-        publish(table, design(), tmp_path / "r", seed=1)
 
 
 def test_a_key_needs_named_units():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -18,15 +17,28 @@ from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.methods.base import Design
 from sfumato.methods.columnized_counts.design.choice import SimilarityBudget, named_columns
 from sfumato.methods.columnized_counts.design.counting import LongCounting, WideCounting
-from sfumato.methods.columnized_counts.design.tables import long_columns, published_tables, wide_columns
+from sfumato.methods.columnized_counts.design.tables import (
+    has_rows,
+    long_columns,
+    published_tables,
+    wide_columns,
+)
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import TRUNCATION_KEY, NoisyRows
+from sfumato.methods.columnized_counts.law.noisy_rows import PUBLIC_SIZE, TRUNCATION_KEY, NoisyRows
+from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
-from sfumato.release.publication import DrawnRows, Publication, PublishedTable
+from sfumato.release.publication import Publication
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+
+NOTHING_PASSED = (
+    "the release is empty: no row occurs often enough to have been published. It is a release all the same, and its epsilon is "
+    "spent: making another, with these or other parameters, spends epsilon again. Plan first: a larger epsilon or delta, a "
+    "smaller k, fewer columns or fewer categories let more rows pass."
+)
+"""What the custodian is told when nothing passed."""
 
 
 class ColumnizedCounts(Design):
@@ -96,7 +108,14 @@ class ColumnizedCounts(Design):
         default=0.5,
         description="share of a column's epsilon that the noise of counts uses (1/2 in the paper)",
     )
-    allow_empty: bool = Field(default=False, description="publish even if no row can survive")
+    total_share: Annotated[float, Field(ge=0, lt=1)] = Field(
+        default=0.05,
+        description="share of epsilon spent on the number of rows (or units), without which sums have no upper end; 0 for none",
+    )
+    public_size: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="number of rows (or units) where it is public anyway: nothing is spent on it",
+    )
 
     title: ClassVar[str] = "noisy counts of rows and columns"
     summary: ClassVar[str] = (
@@ -137,6 +156,11 @@ class ColumnizedCounts(Design):
                 f"delta must be below 1 - exp(-epsilon) = {largest:.4g} at epsilon {self.epsilon:.4g}, got {self.delta}. "
                 "Use a delta well below 1 / number of rows, for example 1e-5."
             )
+        if self.learns_columns and self.schema_share + self.total_share >= 1:
+            raise ValueError(
+                f"schema_share and total_share must leave something of epsilon, got {self.schema_share} and {self.total_share}. "
+                "Lower one of them."
+            )
         _ = self.matrix
         return self
 
@@ -167,12 +191,18 @@ class ColumnizedCounts(Design):
         return self.epsilon * self.schema_share if self.learns_columns else 0.0
 
     @property
+    def total_epsilon(self) -> float:
+        """Part of epsilon spent on the number of rows, or units."""
+        return 0.0 if self.public_size is not None else self.epsilon * self.total_share
+
+    @property
     def matrix(self) -> NoisyCountMatrix:
         """How every column is published: epsilon and delta are divided by the column budget (theorem 7)."""
         budget = self.column_budget or self.number_of_columns
+        spent = Fraction(self.schema_epsilon) + Fraction(self.total_epsilon)
         return NoisyCountMatrix(
             k=self.k,
-            epsilon=_divided(Fraction(self.epsilon) - Fraction(self.schema_epsilon), budget),
+            epsilon=_divided(Fraction(self.epsilon) - spent, budget),
             delta=_divided(Fraction(self.delta), budget),
             exponent=self.noise_exponent,
         )
@@ -191,15 +221,22 @@ class ColumnizedCounts(Design):
             *(["the columns, which were learned from the same rows"] if uncovered else []),
             *([TRUNCATION_KEY] if self.is_truncated and self.truncation_key else []),
         ]
+        size = [PUBLIC_SIZE] if self.public_size is not None else []
         private = DifferentialPrivacy(
             epsilon=self.epsilon,
             delta=self.delta,
             relation="add-remove",
             form=form,
-            given=tuple(conditions),
+            given=(*conditions, *size),
         )
         return (
-            SemanticKAnonymity(k=self.k, scope="each-column" if self.is_cut else "table"),
+            # Without a row the number of rows is another, and that is published within its epsilon.
+            SemanticKAnonymity(
+                k=self.k,
+                epsilon=self.total_epsilon,
+                scope="each-column" if self.is_cut else "table",
+                given=tuple(size),
+            ),
             private,
             private.for_replacing(),
         )
@@ -208,16 +245,8 @@ class ColumnizedCounts(Design):
         """One table of rows with counts for each column; one table of fragments for unit-item-value data."""
         self._require_fit(table.schema)
         counting = self._counting(table, noise)
-        if not self.allow_empty and self.matrix.threshold() > counting.number_of_units:
-            raise ParameterError(
-                f"epsilon is so small that no row can survive: one must occur {self.matrix.threshold():,} times to appear as "
-                "likely as not, and there are fewer rows. Raise epsilon or delta, lower k or the number of columns, or "
-                "set allow_empty = true.",
-                parameter="epsilon",
-            )
-        law = self._law(table.schema, counting)
+        law = self._law(table.schema, counting, noise)
         tables = published_tables(law, counting, noise.named("counts"))
-        self._require_some(tables)
         return Publication(
             tables=tables,
             law=law,
@@ -226,13 +255,17 @@ class ColumnizedCounts(Design):
             chosen_from_private_data=self._chosen(),
             # Covered by a share of epsilon, or stated in the promise itself.
             covered_choices=("columns",),
+            warnings=() if has_rows(tables) else (NOTHING_PASSED,),
         )
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Thresholds and noise levels; with the data, which share of each column's rows survives."""
         self._require_fit(schema)
         budget = self.number_of_columns
-        public = (threshold_table(self.matrix, budget, rows), noise_table(self.matrix, rows))
+        public = (
+            threshold_table(self.matrix, budget, rows, self.total_epsilon),
+            noise_table(self.matrix, rows),
+        )
         if table is None:
             return public
         counting = self._counting(table, NoiseSource.from_operating_system())
@@ -283,24 +316,26 @@ class ColumnizedCounts(Design):
             noise=noise,
         )
 
-    def _law(self, schema: Schema, counting: WideCounting | LongCounting) -> NoisyRows:
-        dropping = self.column_budget if self.is_truncated else None
-        if isinstance(counting, WideCounting):
-            columns = wide_columns(counting)
-            return NoisyRows(matrix=self.matrix, columns=columns, column_budget=dropping)
-        assert schema.long is not None
-        long = long_columns(schema.long, counting)
-        return NoisyRows(matrix=self.matrix, long=long, column_budget=dropping)
-
-    def _require_some(self, tables: Sequence[PublishedTable]) -> None:
-        drawn = [each.rows for each in tables if isinstance(each.rows, DrawnRows)]
-        is_empty = not any(batch.number_of_rows for each in drawn for batch in each.batches())
-        if is_empty and not self.allow_empty:
+    def _law(self, schema: Schema, counting: WideCounting | LongCounting, noise: NoiseSource) -> NoisyRows:
+        if self.public_size not in (None, counting.number_of_units):
             raise DataError(
-                "no row survived: none occurs often enough at these parameters. Raise epsilon or delta, lower k or the "
-                "number of columns, recode to fewer categories, or set allow_empty = true.",
-                number_of_rows=0,
+                "public_size is not the number of rows (or units) of this table. State the right one, or leave it out: a noisy "
+                "total is then published.",
             )
+        total = (
+            NoisyTotal.draw(counting.number_of_units, self.total_epsilon, noise.named("total"))
+            if self.total_epsilon
+            else None
+        )
+        long = schema.long
+        return NoisyRows(
+            matrix=self.matrix,
+            columns=wide_columns(counting) if isinstance(counting, WideCounting) else (),
+            long=long_columns(long, counting) if long and isinstance(counting, LongCounting) else None,
+            column_budget=self.column_budget if self.is_truncated else None,
+            total=total,
+            public_size=self.public_size,
+        )
 
     def _assumptions(self) -> tuple[str, ...]:
         return (

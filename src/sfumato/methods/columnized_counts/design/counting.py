@@ -97,7 +97,9 @@ class WideCounting:
             tallies = [_count_column(table, column, coarser) for column in cut]
         else:
             tallies = _count_truncated(table, schema, cut, coarser, column_budget, noise.named("truncation"))
-        return cls(cut, tuple(each.result() for each in tallies), table.number_of_rows)
+        # By counting, which does not refuse a table without rows: whether there is a release would tell.
+        number_of_rows = int(table.count_by(()).counts)
+        return cls(cut, tuple(each.result() for each in tallies), number_of_rows)
 
 
 def _published(attribute: Attribute, coarser: Coarser) -> Attribute:

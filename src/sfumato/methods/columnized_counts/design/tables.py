@@ -68,6 +68,12 @@ def published_tables(
     return tuple(tables)
 
 
+def has_rows(tables: Sequence[PublishedTable]) -> bool:
+    """Whether anything passed."""
+    drawn = (each.rows for each in tables if isinstance(each.rows, DrawnRows))
+    return any(batch.number_of_rows for each in drawn for batch in each.batches())
+
+
 def _table(
     name: str, attributes: tuple[Attribute, ...], rows: Columns, integers: Sequence[str]
 ) -> PublishedTable:

@@ -78,6 +78,26 @@ class Entries:
     fragment: Integers
 
 
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """What was published of each column of unit-item-value data.
+
+    Parameters
+    ----------
+    item
+        The attribute of items.
+    home
+        For every item the column that answers for it; -1, and so the last, for none.
+    sums, numbers
+        Noisy units of each column, and its fragments, ``(columns + 1,)``; the last are 0.
+    """
+
+    item: str
+    home: Integers
+    sums: Floats
+    numbers: Integers
+
+
 def read_table(
     published: Published, table: str, names: Sequence[str], integers: Sequence[str]
 ) -> tuple[dict[str, npt.NDArray[Any]], list[npt.NDArray[Any]]]:

@@ -21,6 +21,7 @@ from sfumato.methods.columnized_counts.law.columns import (
     COLUMN_COLUMN,
     COUNT_COLUMN,
     FRAGMENT_COLUMN,
+    ColumnSums,
     Entries,
     LongColumns,
     PublishedColumn,
@@ -28,7 +29,9 @@ from sfumato.methods.columnized_counts.law.columns import (
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.methods.columnized_counts.law.noisy_sums import NoisySums
+from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Feasibility
 from sfumato.values.schema import Schema
@@ -36,6 +39,9 @@ from sfumato.values.selection import Selection, Tabulation
 
 TRUNCATION_KEY = "the public key of truncation"
 """What a promise takes as known where a key decides which parts a row loses."""
+
+PUBLIC_SIZE = "the number of rows or units, which is stated as public"
+"""What a promise takes as known where the number of rows is published as it is."""
 
 DEPENDABLE = 0.99
 """Release probability from which a single published row is not there by luck."""
@@ -45,17 +51,31 @@ class NoisyRows(Law):
     """Each different row was left out, or published with a noisy count, by a public matrix.
 
     A row that is published and well above the threshold has its count known up to noise of the stated
-    law. Rows below the threshold are left out, and how many there are nobody can tell: a sum over rows is
-    bounded below for certain (a published row occurs at least k times) and not above. Its estimate counts
-    what was left out as none, which is a model and not a measurement; it leans low. What goes with what
-    across columns that were cut apart is not in the release at all and is refused.
+    law. Rows below the threshold are left out. How many there are follows from the number of all rows, which is
+    published with noise, or public; which they are nobody can tell. So a sum over rows lies between what is
+    published of it and the number of all rows less what is published of the others. Its estimate spreads the rows
+    left out evenly over the combinations that were not published, which is a model and not a measurement. Without a
+    number of rows, sums are refused. What goes with what across columns that were cut apart is not in the
+    release at all and is refused.
+
+    Parameters
+    ----------
+    matrix
+        How likely a row is published with which count.
+    columns, long
+        What the tables hold: of rows, or of units.
+    column_budget
+        Columns that a row kept its parts in, where it may have had parts in more.
+    total
+        The number of rows, or units, with noise.
+    public_size
+        The same where it is public; one of the two, or neither.
 
     Notes
     -----
     Given that it is published, a row's count is ``k + max(0, f - k + G)``, whose mean exceeds f by
     ``r^(f-k+1) / (1 - r^2)``: nothing, once f is well above k. The variance is ``2r / (1-r)^2``, independent
-    between rows. Where nothing was published, a row that would have been published almost surely is not
-    there: the standard error of such a zero says so.
+    between rows. A row that is not published has fewer copies than with which it would surely have been.
 
     References
     ----------
@@ -75,10 +95,12 @@ class NoisyRows(Law):
     columns: tuple[PublishedColumn, ...] = ()
     long: LongColumns | None = None
     column_budget: Annotated[int, Field(ge=1)] | None = None
+    total: NoisyTotal | None = None
+    public_size: Annotated[int, Field(ge=0)] | None = None
 
     estimate_is: ClassVar[str] = (
-        "counts rows, and parts of rows, that were left out as none, so that sums lean low; "
-        "the certain bounds hold without that"
+        "spreads rows that were left out evenly over what was not published, and counts units that were left out as none; "
+        "the interval holds without that"
     )
     estimators: ClassVar[Mapping[str, str]] = {
         "weighted": (
@@ -91,10 +113,12 @@ class NoisyRows(Law):
     def _check(self) -> Self:
         if bool(self.columns) == (self.long is not None):
             raise ValueError("the law has columns of attributes, or long columns, one of them.")
+        if self.total is not None and self.public_size is not None:
+            raise ValueError("the number of rows is published with noise, or public, not both.")
         return self
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
-        """Semantic k-anonymity, and differential privacy of as many columns as a row may be in.
+        """Semantic k-anonymity, and differential privacy of as many columns as a row may be in and of the number of rows.
 
         A row that loses some of its parts to the column budget does so by chance, which costs the pointwise form,
         or by a public key, given which it is kept (Li and Li, theorem 7).
@@ -102,16 +126,26 @@ class NoisyRows(Law):
         del schema, stated
         number = len(self.columns) if self.long is None else len(self.long.columns)
         parts = self.column_budget or number
+        of_total = 0.0 if self.total is None else self.total.epsilon
+        size = () if self.public_size is None else (PUBLIC_SIZE,)
         numbers = {
-            "epsilon": scale_at_least(parts * Fraction(self.matrix.epsilon)),
+            "epsilon": scale_at_least(parts * Fraction(self.matrix.epsilon) + Fraction(of_total)),
             "delta": scale_at_least(parts * Fraction(self.matrix.delta)),
         }
-        forms: list[dict[str, Any]] = [{"form": "pointwise"}]
+        forms: list[dict[str, Any]] = [{"form": "pointwise", "given": size}]
         if parts < number:
-            forms = [{"form": "additive"}, {"form": "pointwise", "given": (TRUNCATION_KEY,)}]
+            forms = [
+                {"form": "additive", "given": size},
+                {"form": "pointwise", "given": (TRUNCATION_KEY, *size)},
+            ]
         added = [DifferentialPrivacy(**numbers, **form, relation="add-remove") for form in forms]
         return (
-            SemanticKAnonymity(k=self.matrix.k, scope="each-column" if number > 1 else "table"),
+            SemanticKAnonymity(
+                k=self.matrix.k,
+                epsilon=of_total,
+                scope="each-column" if number > 1 else "table",
+                given=size,
+            ),
             *added,
             *(each.for_replacing() for each in added),
         )
@@ -149,9 +183,27 @@ class NoisyRows(Law):
             schema,
             {table: self._entries(published, schema, names) for table, names in names_by_source.items()},
             tables_of,
+            columns=self._published_columns(published),
+            size=self.public_size if self.total is None else self.total,
             share=self._share_kept(schema),
+            is_whole=self.column_budget is None or self._share_kept(schema) < 1,
             is_weighted=is_weighted,
-            has_one_noise_each=self.long is None,
+        )
+
+    def _published_columns(self, published: Published) -> Mapping[str, PublishedColumn] | ColumnSums:
+        if self.long is None:
+            return {each.table: each for each in self.columns}
+        _, (counts, column, fragment) = read_table(
+            published, self.long.table, (), (COUNT_COLUMN, COLUMN_COLUMN, FRAGMENT_COLUMN)
+        )
+        _, first = np.unique(fragment, return_index=True)
+        # Columns are numbered from 1 in what people read; one more stands for items in none.
+        place, size = column[first].astype(np.int64) - 1, len(self.long.columns) + 1
+        return ColumnSums(
+            self.long.item,
+            self.long.home_of(published.schema[self.long.item].size),
+            np.bincount(place, weights=counts[first], minlength=size).astype(np.float64),
+            np.bincount(place, minlength=size),
         )
 
     def _by_column(self, asked: Sequence[Tabulation]) -> dict[str, tuple[str, ...]]:
@@ -219,8 +271,10 @@ class NoisyRows(Law):
             if self.column_budget is None or is_scaled
             else ("parts that were dropped to keep the column budget count as none, so the number leans low",)
         )
+        if column is not None and not where.conditions:
+            return ()
         if column is not None and self._are_single_rows(Tabulation(where=where), where.names):
-            if estimates.values[0] == 0:
+            if estimates.certainty[0] == Certainty.OPEN and estimates.ends()[0][0] == 0:
                 return (
                     f"the row is not published; rows below about {threshold} copies often are not",
                     *dropped,
@@ -231,10 +285,9 @@ class NoisyRows(Law):
                     *dropped,
                 )
             return dropped
-        return (
-            f"rows that occur fewer than about {threshold} times were left out and count as none here",
-            *dropped,
-        )
+        counted = "count as none" if column is None else "are spread evenly over what was not published"
+        where_they_are = f"were left out and {counted}; the interval holds whichever they are"
+        return (f"rows that occur fewer than about {threshold} times {where_they_are}", *dropped)
 
     @property
     def sentence(self) -> str:
@@ -243,8 +296,21 @@ class NoisyRows(Law):
         return (
             f"Each different {self._what} was left out, surely below {self.matrix.k} copies and hardly ever from "
             f"{self.matrix.threshold(DEPENDABLE)} on, or published with noise on its count "
-            f"(standard deviation {deviation:.2g}).{self._dropped}"
+            f"(standard deviation {deviation:.2g}).{self._dropped}{self._number}"
         )
+
+    @property
+    def _number(self) -> str:
+        if self.total is None:
+            return (
+                "" if self.public_size is None else f" There are {self.public_size:,} {self._units} in all."
+            )
+        deviation = math.sqrt(self.total.noise.variance)
+        return f" The number of all {self._units} was published with noise of its own (standard deviation {deviation:.2g})."
+
+    @property
+    def _units(self) -> str:
+        return "rows" if self.long is None else "units"
 
     @property
     def _dropped(self) -> str:

@@ -1,0 +1,43 @@
+"""What is said of a source that cannot be read: never what stands in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sfumato.data.sources.base import Source
+from sfumato.errors import DataError, SourceError, nearest
+from sfumato.values.schema import Attribute
+
+
+def unreadable(source: Source, error: Exception) -> SourceError:
+    """A sentence for a failed read. The engine's own text quotes lines of the data, so none of it is used."""
+    kind = str(error).lower()
+    # Only these fixed words are looked for; no part of the text goes on.
+    if "unicode" in kind or "utf-8" in kind or "utf8" in kind or "encoding" in kind:
+        reason = (
+            "it holds bytes that are not in the encoding it is read in, UTF-8 unless said otherwise. "
+            "Say --encoding with the one it was saved in, such as cp1252, or save it as UTF-8"
+        )
+    elif "out of memory" in kind or "no space" in kind:
+        reason = "memory or temporary disk space ran out. Free some and try again"
+    elif "maximum line size" in kind:
+        reason = "some line is longer than two million bytes. Is a quote not closed? Otherwise shorten the cell, or leave the column out"
+    elif "csv" in kind:
+        reason = (
+            "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
+        )
+    else:
+        reason = source.cure
+    return SourceError(f"{source.description} cannot be read: {reason}.")
+
+
+def require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
+    """Refuse a source that lacks a column, with the nearest that it has."""
+    present = source.columns()
+    absent = [each.name for each in attributes if each.name not in present]
+    if absent:
+        names = ", ".join(repr(name) for name in absent)
+        raise DataError(
+            f"{source.description} has no column {names}; {nearest(absent[0], present)}",
+            attribute=absent[0],
+        )
