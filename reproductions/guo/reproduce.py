@@ -28,7 +28,7 @@ from sfumato.datasets import fetch_dataset
 from sfumato.errors import GoalUnattainableError
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.randomized_response.plan.calibrate import Calibration, calibrate
+from sfumato.methods.randomized_response.plan.calibrate import RiskOptimum, risk_optimum
 from sfumato.methods.randomized_response.plan.goals import goal_from
 from sfumato.values.arrays import Floats
 
@@ -109,27 +109,21 @@ def reproduce_optimum(claim: dict[str, Any], table: PrivateTable) -> dict[str, A
                 "matched": False,
             }
         else:
-            diagonals = diagonals_of(found)
+            diagonals = found.diagonals
             ours = [diagonals[name] for name in claim["attributes"]]
             entry |= compare(printed, ours, claim["tolerance"])
             entry |= {
                 "loss": round(found.loss, 1),
-                "largest_risk": round(float(found.tables[1].rows[0][1]), 7),
+                "largest_risk": round(float(found.risks().max()), 7),
                 "loss_at_or_below_printed": bool(found.loss <= printed_loss),
             }
         result[str(l_value)] = entry
     return result
 
 
-def calibrated(table: PrivateTable, attributes: list[str], l_value: int) -> Calibration:
-    """The parameters that lose least at a largest risk of 1/l."""
-    goal = goal_from({"max-risk": 1 / l_value}, table.schema)
-    return calibrate(goal, table.schema, attributes=attributes, table=table)
-
-
-def diagonals_of(found: Calibration) -> dict[str, float]:
-    """The thesis's p of every attribute."""
-    return {row[0]: float(row[3]) for row in found.tables[0].rows}
+def calibrated(table: PrivateTable, attributes: list[str], l_value: int) -> RiskOptimum:
+    """The parameters that lose least at a largest risk of 1/l, to the last digit, as the thesis has them."""
+    return risk_optimum(goal_from({"max-risk": 1 / l_value}, table.schema), table, attributes)
 
 
 def rounded(found: Spread) -> dict[str, float]:
@@ -148,10 +142,11 @@ def compare_with_anatomy(
     as_given = design_with(table, dict(zip(attributes, given, strict=True)))
     at_given = over_draws(lambda seed: one_release(table, as_given, names, seed), draws)
     ordered = over_draws(lambda seed: one_ordered_anatomy(table, l_value, names, seed), draws)
-    at_optimum = over_draws(lambda seed: one_release(table, found.design, names, seed), draws)
+    optimal = design_with(table, found.diagonals)
+    at_optimum = over_draws(lambda seed: one_release(table, optimal, names, seed), draws)
     random_ties = Anatomy(l_value=l_value, partition="largest-first")
     ours = over_draws(lambda seed: one_release(table, random_ties, names, seed), draws)
-    diagonals = diagonals_of(found)
+    diagonals = found.diagonals
     return {
         "given_loss": round(given_loss, 1),
         "given_largest_risk": round(given_risk, 5),

@@ -115,7 +115,9 @@ def test_the_comparison_runs_on_a_small_table(modules):
     rows = {"town": np.array(list("abcdef"))[town].tolist(), "job": np.array(list("vwxyz"))[job].tolist()}
     table = read_table(pa.table(rows), schema)
     found = reproduce.calibrated(table, ["town"], 5)
-    response = against_anatomy.one_release(table, found.design, table.schema.names, 1)
+    response = against_anatomy.one_release(
+        table, against_anatomy.design_with(table, found.diagonals), table.schema.names, 1
+    )
     buckets = against_anatomy.one_release(table, Anatomy(l_value=3), table.schema.names, 1)
     for measure in against_anatomy.MEASURES:
         assert response[f"{measure} em"] < buckets[f"{measure} xiao-tao"]

@@ -105,7 +105,8 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             parameter="rows",
         )
     chosen = design_for_units(design, schema)
-    guarantees = conditional(promises_for_units(chosen.guarantees(schema), chosen, schema), schema)
+    promises = promises_for_units(chosen.guarantees(schema), chosen, schema)
+    guarantees = conditional(promises, schema, chosen.choices.keys())
     special = chosen.plan_tables(schema, rows, table)
     return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
 

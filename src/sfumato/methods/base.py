@@ -50,6 +50,14 @@ class Design(Frozen):
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
         """Everything that becomes the release; rows are made while they are written."""
 
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """Parameters that were chosen by looking at the private rows before publishing, and how; none by default.
+
+        They are published, and the promises say that they take them as known: such numbers come from a coarse grid.
+        """
+        return {}
+
     def planned_law(self, schema: Schema) -> Law | None:
         """The law from which a plan takes the errors of every attribute's counts.
 

@@ -28,6 +28,11 @@ from sfumato.methods.randomized_response.plan.accuracy import (
     promise_table,
     risk_tables,
 )
+from sfumato.methods.randomized_response.plan.grid import (
+    RETENTION_STEP,
+    is_epsilon_on_grid,
+    is_retention_on_grid,
+)
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
@@ -121,6 +126,7 @@ class RandomizedResponse(Design):
             raise ValueError(
                 "retention and epsilon say the same thing twice; give one of them, or one by attribute."
             )
+        self._refuse_fine_choices()
         own = [*_keys(self.retention), *_keys(self.matrix)]
         if isinstance(self.epsilon, float) and own:
             raise ValueError(
@@ -132,6 +138,21 @@ class RandomizedResponse(Design):
         for name, rows in (self.matrix or {}).items():
             _own_matrix(name, rows)
         return self
+
+    def _refuse_fine_choices(self) -> None:
+        """A number chosen from the rows encodes them, the more digits the more."""
+        grids = (
+            ("retention", self.retention, is_retention_on_grid, f"a multiple of {RETENTION_STEP:g}"),
+            ("epsilon", self.epsilon, is_epsilon_on_grid, "1, 2 or 5 times a power of ten"),
+        )
+        for name, given, is_on_grid, allowed in grids:
+            numbers = given.values() if isinstance(given, Mapping) else () if given is None else (given,)
+            fine = next((each for each in numbers if not is_on_grid(each)), None)
+            if name in self.choices and fine is not None:
+                raise ValueError(
+                    f"{name} was chosen from the private rows and must be {allowed}, got {fine}: more digits would tell about "
+                    "single people. Round it down."
+                )
 
     @classmethod
     def example(cls, schema: Schema) -> Self:
@@ -223,10 +244,12 @@ class RandomizedResponse(Design):
             tables=(PublishedTable("rows", schema, rows),),
             law=self.planned_law(table.schema),
             published_as_they_are=tuple(name for name in schema.names if name not in distortions),
-            chosen_from_private_data=self._chosen_from_private_data(),
+            chosen_from_private_data=self.choices,
         )
 
-    def _chosen_from_private_data(self) -> dict[str, str]:
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """What was chosen by looking at the private rows: said by the user, or by calibration."""
         chosen = dict(self.chosen_from_private_data or {})
         if self.chosen_for is not None:
             chosen.setdefault(

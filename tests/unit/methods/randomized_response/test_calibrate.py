@@ -13,7 +13,7 @@ from sfumato import Schema, publish, read_table
 from sfumato.errors import GoalUnattainableError, ParameterError, QueryError
 from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
-from sfumato.methods.randomized_response.plan.calibrate import calibrate
+from sfumato.methods.randomized_response.plan.calibrate import calibrate, risk_optimum
 from sfumato.methods.randomized_response.plan.goals import TotalEpsilon, goal_from
 from sfumato.methods.randomized_response.plan.optimum import Constraint, epsilons, least_loss, log_loss
 
@@ -46,14 +46,14 @@ TABLE = read_table(rows(CELLS), SCHEMA)
 
 
 def optimum(bound, attributes=None, **more):
-    """The calibration of the thesis's table for a largest risk."""
+    """The optimum on the thesis's table for a largest risk."""
+    return risk_optimum(goal_from({"max-risk": bound, **more}, SCHEMA), TABLE, attributes)
+
+
+def on_grid(bound, attributes=None, **more):
+    """What is published of it."""
     goal = goal_from({"max-risk": bound, **more}, SCHEMA)
     return calibrate(goal, SCHEMA, attributes=attributes, table=TABLE)
-
-
-def diagonals(calibration):
-    """The thesis's parameters: the probability that a value is published as it is."""
-    return {row[0]: row[3] for row in calibration.tables[0].rows}
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def diagonals(calibration):
 def test_one_parameter_is_found_by_bisection(bound, attributes, expected, loss):
     """The optimum worked out beforehand, to its printed digits."""
     found = optimum(bound, attributes)
-    assert {name: round(value, 4) for name, value in diagonals(found).items()} == expected
+    assert {name: round(value, 4) for name, value in found.diagonals.items()} == expected
     assert math.isclose(found.loss, loss, rel_tol=5e-5)
 
 
@@ -80,8 +80,8 @@ def test_two_parameters_reach_the_optimum(bound, sex, disease, loss):
     """The optimum worked out beforehand: the loss to its digits; the minimum is flat, so parameters to a thousandth."""
     found = optimum(bound)
     assert found.loss <= loss * (1 + 1e-4)
-    assert math.isclose(diagonals(found)["sex"], sex, abs_tol=1.5e-3)
-    assert math.isclose(diagonals(found)["disease"], disease, abs_tol=1.5e-3)
+    assert math.isclose(found.diagonals["sex"], sex, abs_tol=1.5e-3)
+    assert math.isclose(found.diagonals["disease"], disease, abs_tol=1.5e-3)
 
 
 def test_nothing_on_a_grid_is_better_than_the_optimum():
@@ -138,8 +138,8 @@ def test_a_bound_that_holds_anyway_is_refused():
 
 def test_a_share_of_the_rows_needs_less_perturbation():
     """The 48 rows of the worst cell are exempt: the rest have at most .5 without any perturbation."""
-    whole = optimum(0.4)
-    partial = optimum(0.4, share=0.5)
+    whole = on_grid(0.4)
+    partial = on_grid(0.4, share=0.5)
     assert partial.loss < whole.loss
     counts = TABLE.count_by(["sex", "disease"])
     design = partial.design.distortions(SCHEMA)
@@ -149,7 +149,7 @@ def test_a_share_of_the_rows_needs_less_perturbation():
 
 def test_a_value_of_its_own_bound_keeps_it():
     """Cancer at most .1, the rest at most .6."""
-    found = optimum(0.6, **{"value-risk": {"Cancer": 0.1}})
+    found = on_grid(0.6, **{"value-risk": {"Cancer": 0.1}})
     from sfumato.guarantees.reconstruction_risk import reconstruction_risks
 
     distortions = found.design.distortions(SCHEMA)
@@ -157,12 +157,12 @@ def test_a_value_of_its_own_bound_keeps_it():
         TABLE.count_by(["sex", "disease"]).counts, [distortions[name].on_axis for name in ("sex", "disease")]
     )
     assert risks[:, 0].max() <= 0.1 + 1e-9
-    assert found.loss > optimum(0.6).loss
+    assert found.loss > on_grid(0.6).loss
 
 
 def test_the_design_carries_that_private_rows_were_looked_at(tmp_path):
     """Into the manifest, and with the promise it was chosen for."""
-    found = optimum(0.5)
+    found = on_grid(0.5)
     release = publish(TABLE, found.design, tmp_path / "out")
     assert "retention" in release.manifest.chosen_from_private_data
     assert found.goal in [each.model_copy(update={"given": ()}) for each in release.guarantees]
@@ -299,10 +299,10 @@ def test_table_5_2_of_the_thesis_is_reached_on_adult(adult, attributes, losses):
     for l_value, loss in losses.items():
         goal = goal_from({"max-risk": 1 / l_value}, adult.schema)
         started = time.process_time()
-        found = calibrate(goal, adult.schema, attributes=attributes, table=adult)
+        found = risk_optimum(goal, adult, attributes)
         assert time.process_time() - started < 30
         assert found.loss <= loss
-        assert found.tables[1].rows[0][1] <= 1 / l_value
+        assert found.risks().max() <= 1 / l_value
 
 
 @pytest.mark.slow

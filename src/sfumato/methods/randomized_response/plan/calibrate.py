@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from sfumato.guarantees.conditional_distribution_risk import conditional_distrib
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks, risk_at_share
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.methods.randomized_response.plan.goals import Goal, TotalEpsilon
+from sfumato.methods.randomized_response.plan.grid import RETENTION_STEP, retentions_on_grid
 from sfumato.methods.randomized_response.plan.optimum import (
     LOWEST_RETENTION,
     Constraint,
@@ -82,6 +84,10 @@ def calibrate(
     table: PrivateTable | None = None,
 ) -> Calibration:
     """The most accurate randomized response that keeps a goal.
+
+    A goal on risk looks at the private rows, and the retentions it asks for differ with one person's value: they are
+    rounded down to steps of :data:`~sfumato.methods.randomized_response.plan.grid.RETENTION_STEP`, and the design says
+    that they were chosen.
 
     Parameters
     ----------
@@ -152,6 +158,36 @@ def calibrate(
 def _calibrate_risk(
     goal: ReconstructionRisk, table: PrivateTable, attributes: Sequence[str] | None
 ) -> Calibration:
+    chosen = risk_optimum(goal, table, attributes, lowest=RETENTION_STEP).on_grid()
+    design = _design(chosen.names, chosen.retentions, goal)
+    tables = (
+        _choice_table(chosen.names, chosen.retentions, chosen.sizes, chosen.loss),
+        _risk_table(goal, chosen.true_counts, chosen.risks(), chosen.loss),
+    )
+    return Calibration(design, goal, chosen.loss, tables)
+
+
+def risk_optimum(
+    goal: ReconstructionRisk,
+    table: PrivateTable,
+    attributes: Sequence[str] | None = None,
+    *,
+    lowest: float = LOWEST_RETENTION,
+) -> RiskOptimum:
+    """The optimum that :func:`calibrate` rounds to the grid; for study, never for publication.
+
+    Parameters
+    ----------
+    goal, table, attributes
+        As for :func:`calibrate`.
+    lowest
+        What no retention goes below.
+
+    Raises
+    ------
+    GoalUnattainableError, ParameterError
+        As :func:`calibrate`.
+    """
     names = tuple(goal.names if attributes is None else attributes)
     stray = [name for name in names if name not in goal.names]
     if stray:
@@ -173,7 +209,7 @@ def _calibrate_risk(
         return np.asarray(np.log(risks(retentions)[occupied] / bounds))
 
     constraint = Constraint(excess, counts[occupied].astype(np.float64), goal.share)
-    if constraint.worst(np.full(sizes.size, LOWEST_RETENTION)) > 0:
+    if constraint.worst(np.full(sizes.size, lowest)) > 0:
         raise _unattainable(goal, true_counts, names, risks(np.zeros(sizes.size)))
     if constraint.worst(np.ones(sizes.size)) <= 0:
         raise ParameterError(
@@ -181,15 +217,58 @@ def _calibrate_risk(
             "choose epsilon as the goal.",
             parameter="goal",
         )
-    retentions = least_loss(sizes, constraint)
-    unperturbed = math.prod(each.size for each in true_counts.attributes if each.name not in names)
-    loss = math.exp(log_loss(retentions, sizes)) * unperturbed
-    design = _design(names, retentions, goal)
-    tables = (
-        _choice_table(names, retentions, sizes, loss),
-        _risk_table(goal, true_counts, risks(retentions), loss),
-    )
-    return Calibration(design, goal, loss, tables)
+    retentions = least_loss(sizes, constraint, lowest=lowest)
+    return RiskOptimum(goal, true_counts, names, sizes, retentions)
+
+
+@dataclass(frozen=True, eq=False)
+class RiskOptimum:
+    """The retentions that lose least while a risk is kept on one private table, to the last digit; private.
+
+    A person's value can be read off the digits by whoever knows the other rows: they are never published.
+    :meth:`on_grid` is.
+
+    Parameters
+    ----------
+    goal
+        What is kept.
+    true_counts
+        Of the private table.
+    names, sizes, retentions
+        Of the attributes that may be perturbed, ``(n,)`` each.
+    """
+
+    goal: ReconstructionRisk
+    true_counts: CountTable
+    names: tuple[str, ...]
+    sizes: Floats
+    retentions: Floats
+
+    def __repr__(self) -> str:
+        return f"RiskOptimum({', '.join(self.names)})"
+
+    @property
+    def loss(self) -> float:
+        """As that of a :class:`Calibration`."""
+        unperturbed = math.prod(
+            each.size for each in self.true_counts.attributes if each.name not in self.names
+        )
+        return math.exp(log_loss(self.retentions, self.sizes)) * unperturbed
+
+    @property
+    def diagonals(self) -> dict[str, float]:
+        """By attribute, the probability that a value is published as it is."""
+        kept = self.retentions + (1 - self.retentions) / self.sizes
+        return dict(zip(self.names, kept.tolist(), strict=True))
+
+    def risks(self) -> Floats:
+        """Reconstruction risks of the cells of the private table."""
+        matrices = _matrices(self.true_counts, self.names, self.retentions, self.sizes)
+        return np.asarray(reconstruction_risks(self.true_counts.counts, matrices))
+
+    def on_grid(self) -> RiskOptimum:
+        """The same on the public grid: every retention rounded down to it, which keeps the risk all the more."""
+        return dataclasses.replace(self, retentions=retentions_on_grid(self.retentions))
 
 
 def _matrices(

@@ -16,7 +16,7 @@ LOWEST_RETENTION = 1e-3
 """Below it nothing could be estimated from any table of a practical size."""
 
 DECIMALS = 6
-"""Retentions are rounded down to so many decimals: nothing is lost, and less of the private table shows."""
+"""Retentions are rounded down to so many decimals: nothing is lost. Those chosen from private rows get a coarser grid."""
 
 ENTRIES_HELD = 60
 """The entries nearest to the bound that a step of the search holds down; the rest follow."""
@@ -60,7 +60,7 @@ def log_loss(retentions: Floats, sizes: Floats) -> float:
     return float(np.log1p((sizes - 1) / retentions**2).sum())
 
 
-def least_loss(sizes: Floats, constraint: Constraint) -> Floats:
+def least_loss(sizes: Floats, constraint: Constraint, *, lowest: float = LOWEST_RETENTION) -> Floats:
     """Retentions of the least loss that keep the bound.
 
     Parameters
@@ -68,7 +68,9 @@ def least_loss(sizes: Floats, constraint: Constraint) -> Floats:
     sizes
         Number of categories of each attribute, ``(n,)``.
     constraint
-        The bound. It must be kept at :data:`LOWEST_RETENTION`, where the search can always retreat to.
+        The bound. It must be kept at the lowest retentions, where the search can always retreat to.
+    lowest
+        What no retention goes below.
 
     Returns
     -------
@@ -88,17 +90,17 @@ def least_loss(sizes: Floats, constraint: Constraint) -> Floats:
     if sizes.size > 1:
         # Each attribute in turn takes most of the perturbation.
         starts += [np.where(np.arange(sizes.size) == place, 0.2, 0.9) for place in range(sizes.size)]
-    found = [_descend(_to_boundary(start, constraint), sizes, constraint) for start in starts]
-    return _rounded_down(min(found, key=lambda each: log_loss(each, sizes)), constraint)
+    found = [_descend(_to_boundary(start, constraint, lowest), sizes, constraint, lowest) for start in starts]
+    return _rounded_down(min(found, key=lambda each: log_loss(each, sizes)), constraint, lowest)
 
 
-def _descend(retentions: Floats, sizes: Floats, constraint: Constraint) -> Floats:
+def _descend(retentions: Floats, sizes: Floats, constraint: Constraint, lowest: float) -> Floats:
     """Steps along the boundary for as long as the loss falls."""
     if sizes.size == 1:
         return retentions
     best = log_loss(retentions, sizes)
     for _ in range(LARGEST_NUMBER_OF_ROUNDS):
-        candidate = _to_boundary(_step(retentions, sizes, constraint), constraint)
+        candidate = _to_boundary(_step(retentions, sizes, constraint, lowest), constraint, lowest)
         loss = log_loss(candidate, sizes)
         if loss >= best - 1e-9:
             break
@@ -106,7 +108,7 @@ def _descend(retentions: Floats, sizes: Floats, constraint: Constraint) -> Float
     return retentions
 
 
-def _step(retentions: Floats, sizes: Floats, constraint: Constraint) -> Floats:
+def _step(retentions: Floats, sizes: Floats, constraint: Constraint, lowest: float) -> Floats:
     """Least loss near the given retentions with the entries nearest to the bound held under it."""
     from scipy.optimize import minimize
 
@@ -143,22 +145,20 @@ def _step(retentions: Floats, sizes: Floats, constraint: Constraint) -> Floats:
             jac=loss_slope,
             method="SLSQP",
             # Within a factor, so that the entries held down stay the ones that matter.
-            bounds=[(max(LOWEST_RETENTION, 0.7 * each), min(1.0, 1.4 * each)) for each in retentions],
+            bounds=[(max(lowest, 0.7 * each), min(1.0, 1.4 * each)) for each in retentions],
             constraints=[{"type": "ineq", "fun": room, "jac": slopes}],
             options={"maxiter": 30, "ftol": 1e-10},
         )
-    return np.asarray(np.clip(result.x, LOWEST_RETENTION, 1))
+    return np.asarray(np.clip(result.x, lowest, 1))
 
 
-def _to_boundary(retentions: Floats, constraint: Constraint) -> Floats:
+def _to_boundary(retentions: Floats, constraint: Constraint, lowest: float) -> Floats:
     """The last point that keeps the bound, on the way to no perturbation or back to the strongest."""
     from scipy.optimize import brentq
 
     is_kept = constraint.worst(retentions) <= 0
     low, high = (
-        (retentions, np.ones_like(retentions))
-        if is_kept
-        else (np.full_like(retentions, LOWEST_RETENTION), retentions)
+        (retentions, np.ones_like(retentions)) if is_kept else (np.full_like(retentions, lowest), retentions)
     )
 
     def excess_at(place: float) -> float:
@@ -174,10 +174,10 @@ def _to_boundary(retentions: Floats, constraint: Constraint) -> Floats:
     return np.asarray(low + place * (high - low))
 
 
-def _rounded_down(retentions: Floats, constraint: Constraint) -> Floats:
+def _rounded_down(retentions: Floats, constraint: Constraint, lowest: float) -> Floats:
     """Fewer decimals; what is as good as unperturbed is left unperturbed where the bound allows it."""
     unit = 10.0**-DECIMALS
-    floored = np.maximum(np.floor(retentions / unit) * unit, LOWEST_RETENTION).round(DECIMALS)
+    floored = np.maximum(np.floor(retentions / unit) * unit, lowest).round(DECIMALS)
     whole = np.where(retentions > 1 - 10 * unit, 1.0, floored)
     return whole if constraint.worst(whole) <= 0 else np.minimum(floored, 1 - unit)
 
