@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import about_learned_lists
-from sfumato.values.schema import Schema
 
 
 def conditional(
-    guarantees: Sequence[Guarantee], schema: Schema, chosen: Collection[str] = ()
+    guarantees: Sequence[Guarantee], learned: Iterable[str], chosen: Collection[str] = ()
 ) -> tuple[Guarantee, ...]:
     """The promises as they may be stated for a table.
 
@@ -21,12 +20,12 @@ def conditional(
     ----------
     guarantees
         What a design promises for public categories and parameters.
-    schema
-        Of the private table.
+    learned
+        Attributes whose categories were read off the private rows.
     chosen
         Parameters that were chosen from the private rows, without a share of the promise spent on it.
     """
-    about_lists = about_learned_lists(schema.publishable.learned)
+    about_lists = about_learned_lists(tuple(dict.fromkeys(learned)))
     about_choices = (
         (
             f"the parameter{'s' if len(chosen) > 1 else ''} {' and '.join(sorted(chosen))}, chosen from the private rows",

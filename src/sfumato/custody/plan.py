@@ -106,7 +106,7 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
         )
     chosen = design_for_units(design, schema)
     promises = promises_for_units(chosen.guarantees(schema), chosen, schema)
-    guarantees = conditional(promises, schema, chosen.choices.keys())
+    guarantees = conditional(promises, schema.publishable.learned, chosen.choices.keys())
     special = chosen.plan_tables(schema, rows, table)
     return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
 

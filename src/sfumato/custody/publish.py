@@ -20,6 +20,9 @@ from sfumato.custody.units import (
     not_protected_units,
     promises_for_units,
 )
+from sfumato.data.coded_rows import ArrayEngine
+from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.engine import Engine
 from sfumato.data.portions import Read
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
@@ -126,7 +129,7 @@ def publish(
                 format=format,
                 progress=progress,
                 signer=signer,
-                check=partial(refuse_broken_promises, engine=table.engine),
+                check=partial(refuse_broken_promises, engine=_engine_for_files(table.engine)),
             )
     for each in publication.warnings:
         say(each)
@@ -137,6 +140,11 @@ def _reader(publication: Publication, table: PrivateTable, resting: PrivateTable
     """What gives the rows: the source itself where this is the only pass over it, else the rows at rest."""
     passes = sum(isinstance(each.rows, MadeRows) for each in publication.tables)
     return table.scan if passes == 1 and not resting.source.is_taken else resting.scan
+
+
+def _engine_for_files(engine: Engine) -> Engine:
+    """The table's own, whose limits were chosen for this machine; where it reads arrays alone, a new one."""
+    return DuckDBEngine() if isinstance(engine, ArrayEngine) else engine
 
 
 def refuse_rows_of_units(schema: Schema, design: Design) -> None:
@@ -167,8 +175,12 @@ def prepare(table: PrivateTable, design: Design, noise: NoiseSource) -> tuple[Pu
     publication = design.publish(table, noise)
     settled = design.model_copy(update=dict(publication.settled))
     choices = publication.chosen_from_private_data.keys() - set(publication.covered_choices)
+    # Lists that a method makes anew, such as merged values, may be learned where the table's were not.
+    published = (name for each in publication.tables for name in each.schema.learned)
     guarantees = conditional(
-        promises_for_units(settled.guarantees(table.schema), settled, table.schema), table.schema, choices
+        promises_for_units(settled.guarantees(table.schema), settled, table.schema),
+        (*table.schema.publishable.learned, *published),
+        choices,
     )
 
     def describe(entries: tuple[TableEntry, ...]) -> Manifest:

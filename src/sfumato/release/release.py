@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
 from sfumato.errors import ReleaseDamagedError, nearest
@@ -312,6 +314,9 @@ class Release(Analyses):
     ) -> AnswerTable:
         """Counts that are not negative and add up to what is exactly known; biased where cut.
 
+        Their intervals are those of the unbiased estimates, cut at zero and stretched where they do not hold the
+        consistent count, so that they cover as often. About the biased counts themselves they would not.
+
         Parameters
         ----------
         by, where, confidence_level
@@ -324,19 +329,13 @@ class Release(Analyses):
         tabulation = Tabulation(names, among.single())
         unbiased = self.law.estimate(self, tabulation)
         consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
-        moved = consistent - unbiased.values
 
-        def recentred(level: float) -> tuple[Floats, Floats]:
+        def holding_both(level: float) -> tuple[Floats, Floats]:
             low, high = unbiased.intervals(level)
-            return low + moved, high + moved
+            # What is not exact is not known to less than a row.
+            return np.minimum(low, consistent), np.maximum(high, consistent + 1)
 
-        feasible = Estimates(
-            consistent,
-            unbiased.variances,
-            bounds=unbiased.bounds,
-            certainty=unbiased.certainty,
-            limits=recentred,
-        )
+        feasible = dataclasses.replace(unbiased, values=consistent, covariance=None, limits=holding_both)
         return self._table(names, among, feasible, confidence_level, "table", is_consistent=True)
 
     def _answer(

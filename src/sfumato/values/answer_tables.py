@@ -32,8 +32,8 @@ class AnswerTable(Charted):
     estimates
         Flattened in the order of the attributes, the last one fastest.
     is_consistent
-        The values were made non-negative and to add up; they are then biased, and the standard errors
-        are those of the unbiased estimates they came from.
+        The values were made non-negative and to add up; they are then biased, and standard errors and intervals
+        are those of the unbiased estimates they came from, the intervals stretched to hold the values.
     """
 
     attributes: tuple[Attribute, ...]

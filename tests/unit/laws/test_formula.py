@@ -70,7 +70,10 @@ def test_every_selection_keeps_the_limits_of_its_own():
 
 
 def test_what_is_bounded_or_exact_of_a_table_is_drawn_for_a_population():
-    """From the lower bound to the upper one of 20 rows, by Clopper and Pearson; an estimate stays normal."""
+    """From the lower bound to the upper one of 20 rows, by Clopper and Pearson; an estimate's ends are judged by their own draw.
+
+    Each end x solves ``(5 - x)^2 = z^2 (variance + (x - 5) (1 - 2 * 5 / 20))``.
+    """
     claims = (Certainty.BOUNDED, Certainty.ESTIMATED, Certainty.EXACT)
     of_table = answer(Stated(claims), CELLS, "table")
     assert ends(of_table)[0] == (3, 6)
@@ -78,8 +81,10 @@ def test_what_is_bounded_or_exact_of_a_table_is_drawn_for_a_population():
     found = answer(Stated(claims), CELLS, "population")
     drawn = binomial_limits(np.array([3.0, 6.0]), np.array([6.0, 6.0]), 20, 0.5)
     assert [ends(found)[0], ends(found)[2]] == list(zip(*(each.tolist() for each in drawn), strict=True))
-    half = 0.6744898 * found.standard_errors[1]
-    assert ends(found)[1] == pytest.approx((5 - half, 5 + half))
+    for end in ends(found)[1]:
+        spread = found.variances[1] + (end - 5) * (1 - 2 * 5 / 20)
+        assert (5 - end) ** 2 == pytest.approx(0.6744898**2 * spread)
+    assert ends(found)[1][0] < 5 < ends(found)[1][1]
     assert found.certainty.tolist() == list(ALL_ESTIMATED)
 
 

@@ -385,6 +385,20 @@ def test_consistent_counts_are_feasible(release):
     assert np.allclose(consistent.values.sum(axis=2), release.count_by(["sex", "age"]).counts)
 
 
+@pytest.mark.parametrize("feasibility", ["projection", "clip", "em"])
+def test_intervals_of_consistent_counts_hold_what_the_unbiased_ones_do(release, feasibility):
+    """A true count is not negative: what the unbiased interval holds of those, the consistent one holds too, and its count."""
+    names = ["sex", "age", "job"]
+    consistent = release.consistent_counts(names, feasibility=feasibility)
+    low, high = consistent.intervals()
+    unbiased_low, unbiased_high = release.counts(names).intervals()
+    assert (low <= np.clip(unbiased_low, 0, None)).all()
+    assert (high >= np.clip(unbiased_high, 0, None)).all()
+    assert (low <= consistent.values.ravel()).all()
+    assert (high > consistent.values.ravel()).all()
+    assert (low >= 0).all()
+
+
 def test_proportions_are_ratios_of_counts(release):
     """Share and standard error agree with the two counts and with the delta method by hand."""
     share = release.proportion("job = 'Tech'", given="sex = 'Male'")

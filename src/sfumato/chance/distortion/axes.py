@@ -96,13 +96,13 @@ def _along(tensor: Floats, axis: int, matrix: Floats) -> Floats:
 
 
 @overload
-def squared(matrix: Floats) -> Floats: ...
+def squared(matrix: Floats, power: int = 2) -> Floats: ...
 @overload
-def squared(matrix: TwoValued) -> TwoValued: ...
+def squared(matrix: TwoValued, power: int = 2) -> TwoValued: ...
 @overload
-def squared(matrix: AxisMatrix) -> AxisMatrix: ...
-def squared(matrix: AxisMatrix) -> AxisMatrix:
-    """Every entry squared.
+def squared(matrix: AxisMatrix, power: int = 2) -> AxisMatrix: ...
+def squared(matrix: AxisMatrix, power: int = 2) -> AxisMatrix:
+    """Every entry squared, or to another power.
 
     Examples
     --------
@@ -110,8 +110,8 @@ def squared(matrix: AxisMatrix) -> AxisMatrix:
     TwoValued(diagonal=9.0, elsewhere=1.0, columns=None)
     """
     if isinstance(matrix, TwoValued):
-        return TwoValued(matrix.diagonal**2, matrix.elsewhere**2, matrix.columns)
-    return None if matrix is None else matrix**2
+        return TwoValued(matrix.diagonal**power, matrix.elsewhere**power, matrix.columns)
+    return None if matrix is None else matrix**power
 
 
 def columns_of(matrix: AxisMatrix, codes: tuple[int, ...] | None) -> AxisMatrix:

@@ -19,6 +19,7 @@ from sfumato.laws.asking.questions import (
     shape_of,
     take_codes,
 )
+from sfumato.laws.asking.score import score_limits
 from sfumato.laws.asking.second_moments import second_moment
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "order_of",
     "require_small",
     "satisfying",
+    "score_limits",
     "second_moment",
     "shape_of",
     "take_codes",

@@ -6,12 +6,14 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.laws.asking.binomial import binomial_limits
+from sfumato.laws.asking.score import score_limits
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates, Limits, known_bounds
@@ -79,6 +81,14 @@ class Formula(ABC):
         del asked
         return all_claim(Certainty.ESTIMATED, number)
 
+    def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
+        """Variances that intervals start from, and how much each changes with its count for each row, ``(cells,)`` each.
+
+        None where the variance does not hang on the count; intervals are then normal.
+        """
+        del asked
+        return None
+
     def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """Ends of intervals by confidence level, where the errors' law is known and is not normal.
 
@@ -137,8 +147,10 @@ def answer(
     numbers = [each.values.size for each in parts]
     sure = np.repeat([_is_of_every_table(each) for each in asked], numbers)
     limits = [formula.limits(each, target) for each in asked]
+    spreads = partial(_spreads, formula, asked, of_table, numbers)
     if sums is not None:
         # Added up before anybody is drawn: what is exact of the table stays so, and sums of it have the draw's own law.
+        spreads = partial(_added_spreads, spreads, of_table, sums)
         of_table = of_table.linear(sums)
         shared = None if shared is None else sums @ shared @ sums.T
         sure = np.asarray((sums @ ~sure == 0) & (sums.sum(axis=1) == 1))
@@ -147,11 +159,14 @@ def answer(
     if target == "population":
         found = for_population(of_table, formula.number_of_rows, shared, sure & of_table.is_exact)
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
-    if not is_drawn.any() and all(each is None for each in limits):
-        return found
 
     def ends(confidence_level: float) -> tuple[Floats, Floats]:
-        low, high = found.intervals(confidence_level)
+        variances, slopes = spreads()
+        if target == "population":
+            # The draw adds N p (1 - p).
+            variances = variances + found.variances - of_table.variances
+            slopes = slopes + 1 - 2 * found.values / max(formula.number_of_rows, 1.0)
+        low, high = score_limits(found.values, variances, slopes, confidence_level)
         for last, number, each in zip(np.cumsum(numbers), numbers, limits, strict=True):
             if each is not None:
                 place = slice(last - number, last)
@@ -233,6 +248,28 @@ def _whole(asked: Sequence[Tabulation], entry: Callable[[Tabulation, Tabulation]
     for i, j in itertools.combinations_with_replacement(range(len(asked)), 2):
         result[i, j] = result[j, i] = entry(asked[i], asked[j]).item()
     return result
+
+
+def _spreads(
+    formula: Formula, asked: Sequence[Tabulation], found: Estimates, numbers: Sequence[int]
+) -> tuple[Floats, Floats]:
+    """Of all cells, one tabulation after the other; the stated variances, which do not change, where there is none."""
+    variances, slopes = found.variances.copy(), np.zeros(found.values.size)
+    for last, number, each in zip(np.cumsum(numbers), numbers, asked, strict=True):
+        spread = formula.spread(each)
+        if spread is not None:
+            place = slice(last - number, last)
+            variances[place], slopes[place] = spread
+    return variances, slopes
+
+
+def _added_spreads(
+    spreads: Callable[[], tuple[Floats, Floats]], of_table: Estimates, sums: Floats
+) -> tuple[Floats, Floats]:
+    """The same of sums of cells: a row more is in one of a sum's cells, whichever."""
+    variances, slopes = spreads()
+    added = of_table.linear(sums).variances + sums @ (variances - of_table.variances)
+    return added, sums @ slopes / sums.sum(axis=1)
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:

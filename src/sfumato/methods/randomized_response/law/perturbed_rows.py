@@ -39,6 +39,7 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Law, Published
 from sfumato.methods.randomized_response.law.least_variances import least_variances
+from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
@@ -237,6 +238,18 @@ class PerturbedCounts(Formula):
         squares = contract(self.counts, [squared(each) for each in weights]).ravel()
         least = least_variances(self.counts, list(zip(self.matrices, weights, strict=True))).ravel()
         return np.maximum(squares - contract(self.counts, weights).ravel(), least)
+
+    def spread(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """How the estimated variance goes with the estimate: their covariance over the variance."""
+        variances = self.variances(asked)
+        weights = self._weights(asked)
+        axes = [
+            Axis(matrix, inverse, weight, asked.where.codes(name))
+            for name, matrix, inverse, weight in zip(
+                self.names, self.matrices, self.inverses, weights, strict=True
+            )
+        ]
+        return variances, variance_slopes(self.counts, axes, variances)
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """``sum h g'`` less what is in both: the product of two expectations is the indicator of both."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import OccupiedCounts
 
 
@@ -23,8 +23,8 @@ class GroupBlocks:
         Public attribute to its code in each block, ``(blocks,)``.
     rows
         ``(blocks, m)``, published rows by sensitive value, copies or weights included.
-    group_sizes
-        ``(blocks,)``, the size of each block's whole group.
+    group_sizes, groups
+        ``(blocks,)``, the size of each block's whole group, and its number.
     has_outside
         The blocks are finer than the groups.
 
@@ -41,6 +41,7 @@ class GroupBlocks:
     codes: dict[str, npt.NDArray[Any]]
     rows: Floats
     group_sizes: Floats
+    groups: Integers
     has_outside: bool
 
     @classmethod
@@ -58,5 +59,6 @@ class GroupBlocks:
             {name: occupied.codes_of(name)[first] for name in names},
             rows,
             np.asarray(group_sizes[group_of[first]]),
+            group_of[first],
             has_outside=len(names) > len(groups),
         )

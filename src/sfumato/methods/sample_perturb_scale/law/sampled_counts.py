@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.distortion import AxisMatrix, TwoValued, UniformDistortion, columns_of, contract, squared
+from sfumato.chance.distortion import AxisMatrix, TwoValued, columns_of, contract
 from sfumato.laws.asking import (
     Formula,
     cell_of,
@@ -22,164 +21,19 @@ from sfumato.laws.asking import (
     satisfying,
     unseen_variance,
 )
+from sfumato.methods.sample_perturb_scale.law.fixed_sizes import Parts, fixed_by_group
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
+from sfumato.methods.sample_perturb_scale.law.sampling import Sampling, Sums, positive
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
-CANCELLED = 1e-10
-"""Share of the largest possible variance below which a computed one is rounding error."""
+UNSEEN_ROWS = 2
+"""Rows that are taken to have gone unseen where rows were drawn by chance, for intervals: about half of the square of 1.96.
 
-
-@dataclass(frozen=True, eq=False)
-class Sums:
-    """Sums over the blocks of each cell.
-
-    Parameters
-    ----------
-    rows, effective, subtracted, copies
-        ``(cells, m)``: published rows by sensitive value, as they are and weighted for the terms of the variance.
-    squared_factors, cut
-        ``(cells,)``.
-    quotas
-        ``(m,)``: variances of the rounded quotas.
-    has_free_totals
-        The copies of a cell do not add up to a fixed number.
-    """
-
-    rows: Floats
-    effective: Floats
-    subtracted: Floats
-    copies: Floats
-    squared_factors: Floats
-    cut: Floats
-    quotas: Floats
-    has_free_totals: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Sampling:
-    """How groups were cut and perturbed; the fields are those of the law.
-
-    Its methods hold the formula of :class:`~sfumato.methods.sample_perturb_scale.law.sampled_rows.SampledRows`,
-    term by term.
-    """
-
-    distortion: UniformDistortion
-    scale_factors: Callable[[Floats], Floats]
-    rows_per_group: float
-    is_smallest: bool
-    has_exact_sizes: bool
-
-    def add_up(
-        self, blocks: GroupBlocks, is_selected: Booleans, cell: Integers, cells: int, *, adds_drawing: bool
-    ) -> Sums:
-        """Add up, over the selected blocks of each cell, what estimates and covariances are made of.
-
-        Drawing rows adds an error where blocks are finer than groups, unless one of two questions is about
-        whole groups: how many rows of a cell were kept is fixed, hence uncorrelated with which of them are
-        in a part.
-        """
-        factor = self.scale_factors(blocks.group_sizes)[is_selected]
-        rows = blocks.rows[is_selected]
-        is_cut = factor > 1
-        # v/w, with v = frac(w) (1 - frac(w)) the variance of the number of copies.
-        relative_variance = (factor % 1) * (1 - factor % 1) / factor
-        if self.is_smallest:
-            # Any factor w' up to w is possible. v/w' is 3 - w' - 2/w' up to 2, largest at the square root
-            # of 2, and smaller than there beyond 2.
-            worst = np.minimum(factor, math.sqrt(2))
-            relative_variance = 3 - worst - 2 / worst
-        relative_variance = np.where(is_cut, relative_variance, 0.0)
-        effect = factor + relative_variance
-        within = np.zeros_like(factor) if blocks.has_outside else np.where(is_cut, factor**2, 0.0)
-
-        def by_value(weights: Floats) -> Floats:
-            summed = np.zeros((cells, rows.shape[1]))
-            np.add.at(summed, cell, rows * weights[:, None])
-            return summed
-
-        def whole(weights: Floats) -> Floats:
-            return np.bincount(cell, weights=weights, minlength=cells).astype(np.float64)
-
-        everyone = contract(blocks.rows.sum(axis=0), [self.distortion.inverse_on_axis])
-        shares = np.clip(everyone, 0, None)
-        return Sums(
-            rows=by_value(np.ones_like(factor)),
-            effective=by_value(effect),
-            subtracted=by_value(np.ones_like(factor) if adds_drawing else effect),
-            copies=by_value(relative_variance),
-            squared_factors=whole(within),
-            cut=whole(np.where(is_cut, effect, 0.0) * rows.sum(axis=1)),
-            quotas=_quota_variances(self.rows_per_group * shares / max(shares.sum(), 1.0)),
-            has_free_totals=not self.has_exact_sizes or adds_drawing,
-        )
-
-    def factors_at_most(self, sizes: Floats) -> Floats:
-        """Scale factors of groups of these published sizes; 1 only where a group surely was not cut.
-
-        Where copies do not add up to the true size, a group that was cut by one row can look as if it was not.
-        """
-        factors = self.scale_factors(sizes)
-        looks_whole = sizes < self.rows_per_group
-        least = 1 + 1 / self.rows_per_group
-        return np.where(looks_whole | self.has_exact_sizes, factors, np.maximum(factors, least))
-
-    def variances(self, sums: Sums, selector: AxisMatrix, kernel: AxisMatrix) -> Floats:
-        """Variances, in every cell, of sums over sensitive values, ``(cells, k)``.
-
-        Parameters
-        ----------
-        sums
-            Of each cell.
-        selector, kernel
-            ``(m, k)``: which true values each sum adds up, and what a published value counts toward it.
-        """
-        inverse = self.distortion.inverse_on_axis
-        copies = contract(sums.copies, [None, inverse])
-        inside = contract(copies - contract(sums.subtracted, [None, inverse]), [None, selector])
-        result = contract(sums.effective, [None, squared(kernel)]) + inside
-        result = np.maximum(result, sums.cut[:, None] * self._least_variances(selector))
-        quotas = contract(sums.quotas, [selector])
-        result += sums.squared_factors[:, None] * (quotas - quotas**2 / _positive(sums.quotas.sum()))
-        if not sums.has_free_totals:
-            chosen = contract(copies, [None, selector])
-            result -= chosen**2 / _positive(copies.sum(axis=1))[:, None]
-        return np.clip(self._without_rounding(result, sums), 0, None)
-
-    def covariances(
-        self, sums: Sums, selectors: tuple[Floats, Floats], kernels: tuple[Floats, Floats]
-    ) -> Floats:
-        """Covariances of two sets of such sums, ``(cells, k, l)``; all matrices dense, ``(m, k)`` and ``(m, l)``."""
-        (left, right), inverse = selectors, self.distortion.inverse_on_axis
-        copies = contract(sums.copies, [None, inverse])
-        result = np.einsum("em,mk,ml->ekl", sums.effective, *kernels)
-        result += np.einsum("em,mk,ml->ekl", copies - contract(sums.subtracted, [None, inverse]), left, right)
-        rounding = np.einsum("m,mk,ml->kl", sums.quotas, left, right)
-        rounding -= np.outer(sums.quotas @ left, sums.quotas @ right) / _positive(sums.quotas.sum())
-        result += sums.squared_factors[:, None, None] * rounding
-        if not sums.has_free_totals:
-            totals = 1 / _positive(copies.sum(axis=1))
-            result -= np.einsum("ek,el,e->ekl", copies @ left, copies @ right, totals)
-        return self._without_rounding(result, sums)
-
-    def _without_rounding(self, result: Floats, sums: Sums) -> Floats:
-        """What is known exactly has terms that cancel; the rounding left over is not an error of anything."""
-        scale = sums.effective.sum(axis=1) / self.distortion.retention**2
-        scale = scale.reshape(-1, *(1,) * (result.ndim - 1))
-        return np.where(np.abs(result) > CANCELLED * scale, result, 0.0)
-
-    def _least_variances(self, selector: AxisMatrix) -> Floats:
-        """Smallest variance, whatever its true value, that perturbation gives what one row counts, ``(k,)``.
-
-        A row is published inside j of m values with probability ``p + j (1-p)/m`` or ``j (1-p)/m``. A variance
-        estimated from a sample of few rows can come out below both, and its interval would be far too short.
-        """
-        retention, size = self.distortion.retention, self.distortion.size
-        elsewhere = contract(np.ones(size), [selector]) * (1 - retention) / size
-        own = np.minimum(elsewhere + retention, 1.0)
-        return np.asarray(np.minimum(own * (1 - own), elsewhere * (1 - elsewhere)) / retention**2)
+Where few rows of a cell were sampled, those that were do not say how far the groups of the others were cut.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,12 +72,16 @@ class SampledCounts(Formula):
 
         Where an attribute outside the groups is asked about, rows may be there of which none was sampled.
         """
-        found = self._variances(asked, asked)
+        found = self._of_public_cells(asked)
         if self._is_outside(asked):
-            is_unseen = self.sums(asked, asked).rows.sum(axis=1) == 0
-            unseen = unseen_variance(1 / self._largest_factors(asked))
-            found = np.where(is_unseen[:, None], unseen[:, None], found)
+            is_unseen, unseen = self._unseen(asked)
+            found = np.where(is_unseen, unseen, found)
         return self.laid_out(asked, found)
+
+    def _unseen(self, asked: Tabulation) -> tuple[Booleans, Floats]:
+        """Public cells of which no row was sampled, and the variance of their counts; ``(cells, 1)`` each."""
+        is_unseen = self.sums(asked, asked).rows.sum(axis=1) == 0
+        return is_unseen[:, None], unseen_variance(1 / self._largest_factors(asked))[:, None]
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact are sizes of groups, other public counts where no group was cut, and nothing where nothing can be."""
@@ -240,18 +98,40 @@ class SampledCounts(Formula):
 
     def _largest_factors(self, asked: Tabulation) -> Floats:
         """For every public cell, the largest factor of the groups that can have rows in it; 1 where none was cut."""
+        is_selected, cell, number = self._groups_of_cells(asked)
+        largest = np.ones(number)
+        np.maximum.at(largest, cell, self.sampling.factors_at_most(self.fine.group_sizes)[is_selected])
+        return self._for_all_cells(asked, largest)
+
+    def _mean_effects(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """For every public cell the means of d and of its square over the rows of its groups, ``(cells, 1)`` each."""
+        is_selected, cell, number = self._groups_of_cells(asked)
+        effect = np.add(*self.sampling.effects(self.fine.group_sizes[is_selected]))
+        rows = self.fine.rows[is_selected].sum(axis=1)
+        weights = positive(np.bincount(cell, weights=rows, minlength=number).astype(np.float64))
+        mean, square = (
+            np.maximum(np.bincount(cell, weights=rows * effect**power, minlength=number) / weights, 1.0)
+            for power in (1, 2)
+        )
+        return self._for_all_cells(asked, mean)[:, None], self._for_all_cells(asked, square)[:, None]
+
+    def _groups_of_cells(self, asked: Tabulation) -> tuple[Booleans, Integers, int]:
+        """Blocks of the groups that can have rows in what is asked, the cell of each, and how many cells there are."""
         blocks = self.fine
-        where = conditions_on(asked.where, self.groups)
-        is_selected = satisfying(blocks.codes, where, len(blocks.rows))
-        axes = {name: codes_shown(self.schema, asked, name) for name in asked.by if name != self.sensitive}
-        grouping = {name: codes for name, codes in axes.items() if name in self.groups}
-        largest = np.ones(math.prod(len(codes) for codes in grouping.values()))
-        factors = self.sampling.factors_at_most(blocks.group_sizes)[is_selected]
-        np.maximum.at(largest, cell_of(blocks.codes, grouping, is_selected), factors)
-        # Attributes outside the groups have axes too, along which the groups are the same.
-        shape = [len(codes) if name in grouping else 1 for name, codes in axes.items()]
+        is_selected = satisfying(blocks.codes, conditions_on(asked.where, self.groups), len(blocks.rows))
+        grouping = {name: codes for name, codes in self._axes(asked).items() if name in self.groups}
+        number = math.prod(len(codes) for codes in grouping.values())
+        return is_selected, cell_of(blocks.codes, grouping, is_selected), number
+
+    def _for_all_cells(self, asked: Tabulation, by_group: Floats) -> Floats:
+        """The same number along the axes of attributes outside the groups."""
+        axes = self._axes(asked)
+        shape = [len(codes) if name in self.groups else 1 for name, codes in axes.items()]
         whole = [len(codes) for codes in axes.values()]
-        return np.broadcast_to(largest.reshape(shape), whole).ravel()
+        return np.broadcast_to(by_group.reshape(shape), whole).ravel()
+
+    def _axes(self, asked: Tabulation) -> dict[str, tuple[int, ...]]:
+        return {name: codes_shown(self.schema, asked, name) for name in asked.by if name != self.sensitive}
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """The same for pairs of cells; cells of different groups are independent."""
@@ -263,21 +143,51 @@ class SampledCounts(Formula):
             diagonal = np.einsum("ekk->ek", blocks)
             np.copyto(diagonal, self._variances(one, other))
         whole = _block_diagonal(blocks)
+        if self._has_fixed_sizes(one, other):
+            whole -= fixed_by_group(self._parts(one), self._parts(other), self._effect_by_group())
         if one is not other:
             return whole
         order = self.laid_out(one, np.arange(len(whole)).reshape(blocks.shape[:2]))
         return np.asarray(whole[np.ix_(order, order)])
 
+    def spread(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """The variances and their slopes, with what a few rows add that went unseen where rows were drawn by chance."""
+        is_outside = self._is_outside(asked)
+        blocks, is_selected, cell, cells = self._selected(asked, asked)
+        sizes, question = blocks.group_sizes[is_selected], (self.selector(asked), self._kernel(asked))
+        variances = self._of_public_cells(asked)
+        covariance = self.sampling.covariances_with_variances(
+            blocks.rows[is_selected], sizes, cell, cells, question, adds_drawing=is_outside
+        )
+        if is_outside:
+            second, third = self.sampling.moments(question[0])
+            mean, square = self._mean_effects(asked)
+            variances = variances + UNSEEN_ROWS * (mean * second - 1)
+            covariance = covariance + UNSEEN_ROWS * (square * third - 2 * mean * second + 1)
+        slopes = np.divide(covariance, variances, out=np.zeros_like(covariance), where=variances > 0)
+        # h^2 over h changes by twice the largest h at most; noise cannot take the quotient beyond.
+        effect = np.max(np.add(*self.sampling.effects(sizes)), initial=1.0)
+        largest = 2 * effect / self.sampling.distortion.retention
+        slopes = np.clip(slopes, -largest, largest)
+        if is_outside:
+            is_unseen, unseen = self._unseen(asked)
+            variances, slopes = np.where(is_unseen, unseen, variances), np.where(is_unseen, 0.0, slopes)
+        return self.laid_out(asked, variances), self.laid_out(asked, slopes)
+
     def sums(self, one: Tabulation, other: Tabulation) -> Sums:
         """Sums over the public cells of one tabulation, or over what two selections share."""
-        is_outside = [self._is_outside(each) for each in (one, other)]
-        blocks = self.fine if any(is_outside) else self.whole
+        blocks, is_selected, cell, cells = self._selected(one, other)
+        adds_drawing = self._is_outside(one) and self._is_outside(other)
+        return self.sampling.add_up(blocks, is_selected, cell, cells, adds_drawing=adds_drawing)
+
+    def _selected(self, one: Tabulation, other: Tabulation) -> tuple[GroupBlocks, Booleans, Integers, int]:
+        """Blocks, which of them two questions share, the cell of each of these, and how many cells there are."""
+        blocks = self.fine if self._is_outside(one) or self._is_outside(other) else self.whole
         where = conditions_outside(one.where & other.where, (self.sensitive,))
         is_selected = satisfying(blocks.codes, where, len(blocks.rows))
-        axes = {name: codes_shown(self.schema, one, name) for name in one.by if name != self.sensitive}
+        axes = self._axes(one)
         cells = math.prod(len(codes) for codes in axes.values())
-        cell = cell_of(blocks.codes, axes, is_selected)
-        return self.sampling.add_up(blocks, is_selected, cell, cells, adds_drawing=all(is_outside))
+        return blocks, is_selected, cell_of(blocks.codes, axes, is_selected), cells
 
     def selector(self, asked: Tabulation) -> AxisMatrix:
         """Which sensitive values each sum over a public cell adds up, ``(m, k)``."""
@@ -307,6 +217,36 @@ class SampledCounts(Formula):
         """Of sums over what two questions share, ``(cells, k)``."""
         return self.sampling.variances(self.sums(one, other), self.selector(one), self._kernel(one))
 
+    def _of_public_cells(self, asked: Tabulation) -> Floats:
+        """Of the sums over every public cell, ``(cells, k)``, before anything is said of rows that went unseen."""
+        found = self._variances(asked, asked)
+        if not self._has_fixed_sizes(asked, asked):
+            return found
+        parts = self._parts(asked)
+        fixed = fixed_by_group(parts, parts, self._effect_by_group(), is_diagonal=True)
+        return np.clip(found - fixed[:, None], 0, None)
+
+    def _has_fixed_sizes(self, one: Tabulation, other: Tabulation) -> bool:
+        """Whether the fixed size of every sample ties two questions about parts of groups to each other.
+
+        Of counts of sensitive values it takes away little, and estimates of one group say too little of how much.
+        """
+        are_parts = self._is_outside(one) and self._is_outside(other)
+        is_public = any(self.sensitive not in names_of([each]) for each in (one, other))
+        return are_parts and is_public and self.sensitive not in one.by
+
+    def _parts(self, asked: Tabulation) -> Parts:
+        """Estimates of what is asked in every group that has rows in it."""
+        blocks, is_selected, cell, cells = self._selected(asked, asked)
+        values = contract(blocks.rows[is_selected], [None, self._kernel(asked)])[:, 0]
+        return Parts(blocks.groups[is_selected], cell, values, cells)
+
+    def _effect_by_group(self) -> Floats:
+        """``(d - 1) / N`` of every group, by its number."""
+        sizes = np.zeros(int(self.fine.groups.max(initial=-1)) + 1)
+        sizes[self.fine.groups] = self.fine.group_sizes
+        return np.asarray((np.add(*self.sampling.effects(sizes)) - 1) / positive(sizes))
+
     def _is_outside(self, asked: Tabulation) -> bool:
         """Whether an attribute is asked about that neither is sensitive nor makes groups."""
         return not {*names_of([asked])} <= {*self.groups, self.sensitive}
@@ -314,20 +254,6 @@ class SampledCounts(Formula):
 
 def _dense(matrix: AxisMatrix, size: int) -> Floats:
     return matrix.dense(size) if isinstance(matrix, TwoValued) else np.asarray(matrix)
-
-
-def _positive(number: Floats) -> Floats:
-    """A divisor that may be zero where what it divides is."""
-    return np.maximum(number, np.finfo(float).tiny)
-
-
-def _quota_variances(expected: Floats) -> Floats:
-    """Variances of the rounding of quotas with these expectations, ``(m,)``.
-
-    The sum of the quotas is kept, so their covariance is ``diag(v) - v v' / sum(v)``.
-    """
-    # The mean of x (1 - x) over an even spread of fractional parts is 1/6; below 0.2113 x (1 - x) is less.
-    return np.where(expected < (1 - math.sqrt(1 / 3)) / 2, expected * (1 - expected), 1 / 6)
 
 
 def _block_diagonal(blocks: Floats) -> Floats:

@@ -15,7 +15,8 @@ from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.laws.asking import feasible, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
-from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts, Sampling
+from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts
+from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Feasibility, most_likely
@@ -60,8 +61,9 @@ class SampledRows(Law):
       frac(t) (1 - frac(t)); it is private, so its mean 1/6 stands for it, or t (1 - t) where t is small;
     - rounding of the copies: ``(v/w) diag(estimates)``, less what a fixed total takes away.
 
-    A condition on an attribute outside the groups picks rows by more than the sample was stratified by; then
-    drawing the rows adds at most ``(w - 1) diag(estimates)``. Different groups are independent.
+    A condition on an attribute outside the groups picks rows by more than the sample was stratified by. Every row
+    then adds ``d h h' - E[h] E[h]'``, copies and the drawing of rows included, and public counts x of the parts of a
+    group of N take away ``(d - 1) x x' / N``: the sample's size is fixed. Different groups are independent.
 
     Examples
     --------
@@ -173,7 +175,9 @@ class SampledRows(Law):
             ``(groups, m)``.
         """
         published = contract(true_counts, [None, self.distortion.on_axis])
-        blocks = GroupBlocks({}, published, published.sum(axis=1), has_outside=False)
+        blocks = GroupBlocks(
+            {}, published, published.sum(axis=1), np.arange(len(published)), has_outside=False
+        )
         every = np.ones(len(published), dtype=bool)
         sums = self._sampling.add_up(
             blocks, every, np.arange(len(published)), len(published), adds_drawing=False

@@ -1,0 +1,112 @@
+"""What is wrong with an entry, and what may excuse it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from coverage_matrix.entries import Entry, Key
+from coverage_matrix.settings import Setting
+
+ALPHA = 0.01
+"""Probability that a matrix without fault has any entry whose simultaneous bound fails it."""
+
+LEAST = 0.94
+"""Coverage that the bound of a 95 % interval must not exclude."""
+
+STATED = 0.95
+"""Below this an entry is run again."""
+
+LEAST_AGAIN = 0.935
+LARGEST_ERROR_AGAIN = 0.003
+"""What an entry must reach when it is run again, and the standard error that it is then known with."""
+
+MOST = 0.985
+"""Coverage of counts of ten and more above which there must be a reason."""
+
+WIDEST_SUM = 1.1
+"""Stated over real spread of sums of cells, and its inverse."""
+
+SMALL = ("0", "1-9")
+"""Counts so small that a whole number more or less is much: their intervals may hold more."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is found of an entry.
+
+    Parameters
+    ----------
+    fault
+        What is wrong; empty where nothing is.
+    reason
+        Why it may cover more than it says, from the closed list; empty where it does not.
+    """
+
+    fault: str = ""
+    reason: str = ""
+
+
+def simultaneous(entries: int) -> float:
+    """Standard errors of a one-sided bound that all of so many entries keep together."""
+    return NormalDist().inv_cdf(1 - ALPHA / max(entries, 1))
+
+
+def needs_another_run(entry: Entry) -> bool:
+    """Whether a first run covered less than it says."""
+    return entry.intervals > 0 and entry.coverage < STATED
+
+
+def judge(setting: Setting, key: Key, first: Entry, again: Entry | None, entries: int) -> Verdict:
+    """Faults of an entry: false claims, too little coverage, too much without a reason, sums too wide or too narrow."""
+    return Verdict(
+        "; ".join(_faults(setting, key, first, again, entries)), _reason(setting, key, again or first)
+    )
+
+
+def _faults(setting: Setting, key: Key, first: Entry, again: Entry | None, entries: int) -> Iterator[str]:
+    wrong = first.wrong + (again.wrong if again else 0)
+    if wrong:
+        yield f"{wrong} claims are false"
+    if not first.intervals:
+        return
+    width = simultaneous(entries)
+    if first.coverage + width * first.coverage_error < LEAST:
+        yield f"covers {first.coverage:.1%}"
+    elif (
+        again is not None
+        and again.coverage < LEAST_AGAIN
+        and again.coverage_error <= 1.05 * LARGEST_ERROR_AGAIN
+    ):
+        yield f"covers {again.coverage:.1%} in another run"
+    latest = again or first
+    if (
+        key.size not in SMALL
+        and latest.coverage - width * latest.coverage_error > MOST
+        and not _reason(setting, key, latest)
+    ):
+        yield f"covers {latest.coverage:.1%} without a reason"
+    if (
+        key.kind == "sum"
+        and key.size not in SMALL
+        and math.isfinite(latest.spread)
+        and not setting.conservative
+    ):
+        slack = width * latest.spread_error
+        if latest.spread + slack < 1 / WIDEST_SUM or latest.spread - slack > WIDEST_SUM:
+            yield f"states {latest.spread:.2f} times the real spread"
+
+
+def _reason(setting: Setting, key: Key, entry: Entry) -> str:
+    """From the closed list: certain bound, discreteness, law declared conservative."""
+    if not entry.intervals or entry.coverage <= MOST:
+        return ""
+    if setting.conservative:
+        return "conservative"
+    if key.size in SMALL:
+        return "discreteness"
+    if entry.cut > entry.coverage - STATED:
+        return "certain bound"
+    return ""

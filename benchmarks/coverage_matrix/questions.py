@@ -1,0 +1,250 @@
+"""What every release is asked, about counts of every size."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from sfumato import Release
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import NotIdentifiableError
+from sfumato.testing.questions import Answers, Asked, Block, Combined, CountsOf, Queries, Shares
+from sfumato.values.estimates import Feasibility
+from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+Floats = npt.NDArray[np.float64]
+
+CLASS_EDGES = (1, 10, 100)
+CLASSES = ("0", "1-9", "10-99", "100+")
+
+PAIRS = (("age", "job"), ("region", "job"), ("school", "job"), ("region", "school"))
+"""The sensitive attribute with attributes of groups and with one outside them; public ones of both kinds."""
+
+CELLS_PER_CLASS = 2
+"""Combinations of three attributes that are asked for, of each size and each choice of attributes."""
+
+SUMS_PER_TABLE = 8
+CELLS_OF_A_SUM = 4
+
+
+def size_class(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """Place in :data:`CLASSES` of true counts.
+
+    Examples
+    --------
+    >>> size_class([0, 9, 10, 400]).tolist()
+    [0, 1, 2, 3]
+    """
+    return np.searchsorted(CLASS_EDGES, np.asarray(counts), side="right")
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Questions with the counts by which their size is judged: those themselves, or the smallest that they rest on."""
+
+    block: Block
+    rests_on: tuple[tuple[Selection, ...], ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """Of the answers."""
+        return self.block.kind
+
+    def sizes(self, table: PrivateTable, truth: Floats) -> Floats:
+        """The count by which each question is put into a size class, ``(n,)``."""
+        if not self.rests_on:
+            return truth
+        return np.array([min(_count(table, each) for each in group) for group in self.rests_on], float)
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Differences of shares between two groups; triples of question, group and other group."""
+
+    schema: Schema
+    triples: tuple[tuple[Selection, Selection, Selection], ...]
+    kind: str = "difference of shares"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What is compared with what."""
+        return tuple("share of {} among {} less among {}".format(*each) for each in self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(part.describe(self.schema) for part in each) for each in self.triples)
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``difference``."""
+        return Answers.of_answers(
+            [
+                asked.release.difference(question, given=given, versus=versus, target=asked.target)
+                for question, given, versus in self._texts
+            ]
+        )
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting and dividing; no number where a group is empty."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.array(
+                [
+                    np.divide(_count(table, question & given), _count(table, given))
+                    - np.divide(_count(table, question & versus), _count(table, versus))
+                    for question, given, versus in self.triples
+                ]
+            )
+
+
+@dataclass(frozen=True)
+class OtherCounts:
+    """All cells of a table by another call: made consistent, or by another estimator of the law."""
+
+    cells: CountsOf
+    feasibility: Feasibility | None = None
+    estimator: str | None = None
+
+    @property
+    def kind(self) -> str:
+        """With the name of what makes the counts."""
+        return f"consistent ({self.feasibility})" if self.feasibility else f"estimator {self.estimator}"
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One condition for each cell."""
+        return self.cells.labels
+
+    def ask(self, asked: Asked) -> Answers:
+        """By ``consistent_counts``, which is about the table only, or by ``counts`` with an estimator."""
+        if self.feasibility is None:
+            counted = asked.release.counts(self.cells.names, target=asked.target, estimator=self.estimator)
+        elif asked.target == "table":
+            counted = asked.release.consistent_counts(self.cells.names, feasibility=self.feasibility)
+        else:
+            raise NotIdentifiableError("consistent counts are about the table's own rows.")
+        return Answers.of_estimates(counted.estimates)
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """By counting."""
+        return self.cells.truth(table)
+
+
+def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
+    """Every kind of answer, about counts of every size that the population has.
+
+    Parameters
+    ----------
+    release
+        Any release of the setting: what its law calls its estimators.
+    table
+        The population.
+    """
+    schema = release.schema
+    pairs = [pair for pair in PAIRS if set(pair) <= set(schema.names)]
+    tables = [CountsOf(schema, pair, "joint") for pair in pairs]
+    found = [Sized(CountsOf(schema, (name,), "margin")) for name in schema.names]
+    found += [Sized(each) for each in tables]
+    found += [Sized(_sums(each, table)) for each in tables]
+    found += [_contrasts(each, table) for each in tables]
+    # One block for each: a law may leave a single combination open.
+    found += [Sized(Queries(schema, (each,), "cell")) for each in _cells(schema, table)]
+    shares = [_shares(schema, pair, table) for pair in pairs[1:3]]
+    found += [
+        Sized(Shares(schema, ((question, given),)), ((question & given,),))
+        for each in shares
+        for question, given in each
+    ]
+    found += [
+        Sized(Differences(schema, (each,)), ((each[0] & each[1], each[0] & each[2]),))
+        for some in shares
+        for each in _differences(some)[:2]
+    ]
+    found += [Sized(OtherCounts(tables[0], feasibility=each)) for each in get_args(Feasibility)]
+    found += [
+        Sized(OtherCounts(each, estimator=name)) for name in release.law.estimators for each in tables[:2]
+    ]
+    return tuple(found)
+
+
+def _cells(schema: Schema, table: PrivateTable) -> list[Selection]:
+    """Combinations of three attributes, some of each size."""
+    chosen: list[Selection] = []
+    for names in (("sex", "region", "job"), ("age", "school", "job")):
+        if set(names) <= set(schema.names):
+            cells = CountsOf(schema, names, "cell")
+            some = _some_of_each_size(cells.truth(table), CELLS_PER_CLASS)
+            chosen += [cells.selections()[each] for each in some]
+    return chosen
+
+
+def _sums(cells: CountsOf, table: PrivateTable) -> Combined:
+    """Sums of a few cells of like size, from the smallest to the largest, and of every other cell."""
+    order = np.argsort(cells.truth(table), kind="stable")
+    starts = np.linspace(0, order.size - CELLS_OF_A_SUM, SUMS_PER_TABLE).astype(int)
+    weights = np.zeros((SUMS_PER_TABLE + 1, order.size))
+    for row, start in enumerate(starts):
+        weights[row, order[start : start + CELLS_OF_A_SUM]] = 1
+    weights[-1, ::2] = 1
+    over = " and ".join(cells.names)
+    labels = (
+        *(f"{CELLS_OF_A_SUM} cells of {over}, number {each}" for each in range(SUMS_PER_TABLE)),
+        f"every other cell of {over}",
+    )
+    return Combined(cells.names, weights, labels, "sum")
+
+
+def _contrasts(cells: CountsOf, table: PrivateTable) -> Sized:
+    """Cells less the next in order of size."""
+    order = np.argsort(cells.truth(table), kind="stable")
+    starts = np.linspace(0, order.size - 2, SUMS_PER_TABLE).astype(int)
+    weights = np.zeros((SUMS_PER_TABLE, order.size))
+    weights[np.arange(SUMS_PER_TABLE), order[starts + 1]] = 1
+    weights[np.arange(SUMS_PER_TABLE), order[starts]] = -1
+    selections = cells.selections()
+    pairs = [(selections[order[each + 1]], selections[order[each]]) for each in starts]
+    labels = tuple(f"cell {row} of {' and '.join(cells.names)} less another" for row in range(SUMS_PER_TABLE))
+    return Sized(Combined(cells.names, weights, labels, "contrast"), tuple(pairs))
+
+
+def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable) -> list[tuple[Selection, Selection]]:
+    """Categories of the second attribute among those of the first, some of each size."""
+    cells = CountsOf(schema, pair, "joint")
+    truth = cells.truth(table)
+    selections = cells.selections()
+    chosen = [selections[each] for each in _some_of_each_size(truth, 1)]
+    return [
+        (Selection((second,)), Selection((first,))) for first, second in (each.conditions for each in chosen)
+    ]
+
+
+def _differences(
+    shares: Sequence[tuple[Selection, Selection]],
+) -> list[tuple[Selection, Selection, Selection]]:
+    """The same question in two groups of an attribute."""
+    return [
+        (question, given, versus)
+        for (question, given), (_, versus) in itertools.pairwise(shares)
+        if given.names == versus.names and given != versus
+    ]
+
+
+def _some_of_each_size(counts: Floats, number: int) -> list[int]:
+    """Places of a few counts of every size class, spread over the class."""
+    places = size_class(counts)
+    found: list[int] = []
+    for each in range(len(CLASSES)):
+        inside = np.flatnonzero(places == each)
+        ordered = inside[np.argsort(counts[inside], kind="stable")]
+        picked = np.unique(np.linspace(0, ordered.size - 1, min(number, ordered.size)).astype(int))
+        found += ordered[picked].tolist()
+    return found
+
+
+def _count(table: PrivateTable, where: Selection) -> float:
+    return float(table.count_by((), where).counts)

@@ -1,0 +1,112 @@
+"""Results in files, one for each setting and table, so that a run can be stopped and goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from coverage_matrix.entries import Entry, Key, combined
+from coverage_matrix.judging import LARGEST_ERROR_AGAIN, needs_another_run
+from coverage_matrix.settings import Setting
+from coverage_matrix.tables import Skew
+from coverage_matrix.trying import Trial
+
+FOLDER = Path(__file__).parent / "results"
+
+
+@dataclass
+class Part:
+    """One run with one seed."""
+
+    seed: int
+    releases: int
+    trial: Trial
+
+    def to_dict(self) -> dict[str, Any]:
+        """For a file."""
+        return {
+            "seed": self.seed,
+            "releases": self.releases,
+            "unpublished": self.trial.unpublished,
+            "reason": self.trial.reason,
+            "refusals": self.trial.refusals,
+            "entries": [{**key._asdict(), **each.to_dict()} for key, each in self.trial.entries.items()],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> Part:
+        """As read from a file."""
+        entries = {}
+        for each in plain["entries"]:
+            key = Key(each.pop("kind"), each.pop("target"), each.pop("size"))
+            entries[key] = Entry.from_dict(each)
+        trial = Trial(entries, plain["unpublished"], plain["reason"], plain["refusals"])
+        return cls(plain["seed"], plain["releases"], trial)
+
+
+@dataclass
+class Results:
+    """What is known of one setting on one table: a first run, and further ones of what covered too little in it."""
+
+    setting: Setting
+    skew: Skew
+    parts: list[Part] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, setting: Setting, skew: Skew, folder: Path = FOLDER) -> Results:
+        """As far as it was run."""
+        results = cls(setting, skew)
+        path = results.path(folder)
+        if path.exists():
+            stored = json.loads(path.read_text(encoding="utf-8"))
+            results.parts = [Part.from_dict(each) for each in stored["runs"]]
+        return results
+
+    def path(self, folder: Path = FOLDER) -> Path:
+        """The file."""
+        return folder / f"{self.setting.name}--{self.skew.replace(' ', '-')}.json"
+
+    def write(self, folder: Path = FOLDER) -> None:
+        """Put it away."""
+        folder.mkdir(parents=True, exist_ok=True)
+        plain = {
+            "method": self.setting.method,
+            "parameters": dict(self.setting.parameters),
+            "table": self.skew,
+            "runs": [each.to_dict() for each in self.parts],
+        }
+        self.path(folder).write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+
+    @property
+    def first(self) -> dict[Key, Entry]:
+        """Entries of the first run."""
+        return self.parts[0].trial.entries if self.parts else {}
+
+    def again(self, key: Key) -> Entry | None:
+        """An entry over all further runs."""
+        found = [part.trial.entries[key] for part in self.parts[1:] if key in part.trial.entries]
+        return combined(found) if found else None
+
+    def pending(self) -> frozenset[Key]:
+        """Entries that covered too little at first and are not yet known well enough from further runs."""
+        return frozenset(
+            key
+            for key, entry in self.first.items()
+            if needs_another_run(entry)
+            and ((again := self.again(key)) is None or again.coverage_error > LARGEST_ERROR_AGAIN)
+        )
+
+    def releases_wanted(self) -> int:
+        """Further releases after which every pending entry will be known well enough."""
+        wanted = [0]
+        for key in self.pending():
+            again, first = self.again(key), self.first[key]
+            made = sum(part.releases for part in self.parts[1:] if key in part.trial.entries)
+            known, error = (
+                (made, again.coverage_error) if again else (self.parts[0].releases, first.coverage_error)
+            )
+            whole = known * (error / LARGEST_ERROR_AGAIN) ** 2
+            wanted.append(int(1.1 * whole) - (made if again else 0) + 1)
+        return max(wanted)

