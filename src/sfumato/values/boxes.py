@@ -39,7 +39,7 @@ def boxes_of(expression: Expression, schema: Schema) -> list[Box]:
     >>> for each in boxes_of(either, schema):
     ...     print({name: sorted(codes) for name, codes in each.items()})
     {'sex': [0]}
-    {'sex': [1], 'job': [1]}
+    {'job': [1], 'sex': [1]}
     """
     sizes = {each.name: each.size for each in schema.attributes}
     plain = _conjunction_of_conditions(expression)

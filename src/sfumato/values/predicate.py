@@ -33,7 +33,7 @@ class Predicate:
     ... categories = ["Sales", "Tech", "Other"]
     ... ''')
     >>> Predicate.parse("sex = 'F' OR NOT job = 'Tech'", schema).describe(schema)
-    "(sex = 'F') OR (sex = 'M' AND job != 'Tech')"
+    "(sex = 'F') OR (job != 'Tech' AND sex = 'M')"
     """
 
     parts: tuple[Selection, ...]

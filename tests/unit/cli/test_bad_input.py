@@ -227,7 +227,7 @@ CASES = {
     "unknown attribute": Case(nothing, (*QUERY, "jbo = 'Sales'"), ("'jbo'", "did you mean 'job'?")),
     "unknown category asked": Case(nothing, (*QUERY, "job = 'Slaes'"), ("did you mean 'Sales'?",)),
     "identifier asked": Case(nothing, (*QUERY, "person = 'person-1'"), ("no attribute 'person'",)),
-    "malformed question": Case(nothing, (*QUERY, "job = 'Sales' OR sex = 'Male'"), ("character 15",)),
+    "malformed question": Case(nothing, (*QUERY, "job = 'Sales' XOR sex = 'Male'"), ("character 15",)),
     "wrong confidence": Case(nothing, (*QUERY, "job = 'Sales'", "--confidence", "95"), ("confidence", "95")),
     "unknown attribute tabulated": Case(
         nothing, ("counts", "release", "--by", "sex,jbo"), ("did you mean 'job'?",)

@@ -43,6 +43,7 @@ VERBS = [
     ("measures",),
     ("independence",),
     ("show",),
+    ("verify",),
     ("regression",),
     ("report",),
     ("attacks",),
