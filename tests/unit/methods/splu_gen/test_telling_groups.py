@@ -62,7 +62,7 @@ def test_nothing_says_one_in_gamma_of_a_person():
 @pytest.mark.xfail(strict=True, reason="no promise is about a person")
 def test_the_promise_about_a_person_is_an_odds_factor():
     """About (N - f) / (f (gamma - 1)): 55 in this example, and 444 for a value that one person holds."""
-    (promise,) = [each for each in DESIGN.guarantees(SCHEMA) if each.to_dict()["guarantee"] == "odds-factor"]
+    (promise,) = [each for each in DESIGN.guarantees(SCHEMA) if each.guarantee == "odds-factor"]
     assert promise.factor_on_average("disease", HOLDERS, ROWS) == pytest.approx(3_992 / 72)
     assert "(N - 1) / 9" in promise.sentence
     assert "(N - 8) / 72" in SPLUGen(gamma=GAMMA, suppress_rarer_than=8).guarantees(SCHEMA)[0].sentence
