@@ -14,6 +14,7 @@ from sfumato.errors import SfumatoError
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
 from sfumato.methods.generalization.design import Generalization
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.methods.splu_gen.design import SPLUGen
 from sfumato.values.schema import Schema
 
 DESIGNS = {
@@ -21,6 +22,7 @@ DESIGNS = {
     "gaussian": NoisyMarginals(epsilon=1.0, delta=1e-6, mechanism="discrete-gaussian"),
     "queries": NoisyMarginals(epsilon=1.0, queries=("sex = 'Male'",)),
     "cut": ColumnizedCounts(k=5, epsilon=4.0, columns=(2,)),
+    "threshold": SPLUGen(gamma=2, suppress_rarer_than=5),
     "fixed": Generalization(k=5, search="fixed", levels={"age": 1}),
     "diverse": Generalization(k=5, l_value=1.1, t=0.9),
 }
@@ -110,7 +112,12 @@ STRONGER = {
     "a likelier error": ("sample-perturb-scale", stated(0, error_probability=0.9)),
     "another retention": ("sample-perturb-scale", stated(0, retention=0.1)),
     "larger groups of decoys": ("splu-gen", stated(0, gamma_by_attribute={"job": 1_000})),
-    "larger groups of decoys for analysts": ("splu-gen", stated(1, gamma_by_attribute={"job": 1_000})),
+    "rare values left out that were not": ("splu-gen", stated(0, smallest_count=500)),
+    "larger groups for small sums": ("splu-gen", stated(1, gamma_by_attribute={"job": 1_000})),
+    "a threshold that nothing met": ("splu-gen", stated(1, smallest_count=2)),
+    "no word of the threshold": ("threshold", stated(1, smallest_count=1)),
+    "drawn together though it was not": ("splu-gen", stated(1, together=["job", "sex"])),
+    "larger groups of decoys for analysts": ("splu-gen", stated(2, gamma_by_attribute={"job": 1_000})),
     "a promise of a baseline": ("distribution-resampling", also(guarantee="differential-privacy", epsilon=1)),
     "a promise of another method": ("generalization", also(guarantee="differential-privacy", epsilon=1)),
     "no word of learned categories": ("randomized-response learned", stated(0, given=[])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -21,10 +21,12 @@ from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probabili
 from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import Cell
+from sfumato.values.query_writing import write_condition
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
@@ -42,6 +44,15 @@ CAVEATS = (
 )
 
 
+ABOUT_ROWS = (
+    "The posterior of a row that shows a value: believed of the others of its public group from what they show, the own row "
+    "left out, then multiplied by the value's odds factor. Groups are those of one or two public attributes, and of all."
+)
+
+GROUPS_SHOWN = 10
+"""Worst public groups that are shown."""
+
+
 class SmallSum(Attack):
     """Measure, for every small concept, the probability that the reconstructed answer is accurate.
 
@@ -54,7 +65,7 @@ class SmallSum(Attack):
     Result
         By count, and apart for groups that all share the value, the measured probability that an answer, cut to what
         the group's public size allows, is within the relative error; and whether it exceeds what the paper's Theorem 4
-        allows.
+        allows. Before that, the public groups in which a published value is most likely the person's own.
 
     References
     ----------
@@ -97,6 +108,7 @@ class SmallSum(Attack):
                 "choose another attack.",
                 parameter="attack",
             )
+        told = _what_rows_tell(law, release)
         if knowledge is None:
             rows = CodedRows.gathered(
                 release.schema, release.scan(release.manifest.tables[0].name, release.schema.names)
@@ -104,7 +116,8 @@ class SmallSum(Attack):
         else:
             known = knowledge.schema
             rows = CodedRows.gathered(known, knowledge.engine.scan(knowledge.source, known.attributes))
-        return self.simulate(law, rows)
+        result = self.simulate(law, rows)
+        return replace(result, tables=(*result.tables, told), caveats=(*result.caveats, ABOUT_ROWS))
 
     def simulate(self, law: DecoyRows, rows: CodedRows) -> AttackResult:
         """Repeat the drawing on some rows, ask, and compare with what is in them.
@@ -190,6 +203,34 @@ class _Concepts:
         else:
             answers = np.einsum("cv,vc->c", shown, model.inverse[:, self.codes])
         return np.asarray(np.clip(answers, 0, np.minimum(self.sizes, model.counts[self.codes])))
+
+
+def _what_rows_tell(law: DecoyRows, release: Release) -> ResultTable:
+    """The public groups whose rows are most likely to show a true value, worst first."""
+    public = [name for name in release.schema.names if name not in law.gamma_by_attribute]
+    found: list[tuple[Cell, ...]] = []
+    for name, gamma in law.gamma_by_attribute.items():
+        for names in groupings(public):
+            groups = PublicGroups(release.count_occupied((*names, name)))
+            before, after = groups.told_by_shown(gamma)
+            found += [
+                (
+                    groups.label(int(cell)),
+                    name,
+                    write_condition(release.schema[name], (int(groups.values[cell]),)),
+                    int(groups.sizes[cell]),
+                    int(groups.counts.counts[cell]),
+                    float(before[cell]),
+                    float(after[cell]),
+                )
+                for cell in np.argsort(-after, kind="stable")[:GROUPS_SHOWN]
+            ]
+    found.sort(key=lambda row: -float(row[6]))
+    return ResultTable(
+        "What a row tells of its person, by public group; the worst groups",
+        ("public group", "attribute", "shown", "rows", "rows that show it", "believed before", "posterior"),
+        tuple(found[:GROUPS_SHOWN]),
+    )
 
 
 def _concepts(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.base import Guarantee
+from sfumato.guarantees.decoy_promise import DecoyPromise
 from sfumato.values.arrays import Floats
 from sfumato.values.number_text import percent
 
@@ -22,13 +24,14 @@ Boundary = Literal["accurate", "wrong"]
 The paper's Lemma 2 counts it as accurate, which promises less; its definitions count it as wrong."""
 
 
-class SmallSumPrivacy(Guarantee):
+class SmallSumPrivacy(DecoyPromise):
     """The published count of a rare sensitive value is wrong by ``relative_error`` with known probability.
 
     Promise
         A sensitive value held by 1 to ``largest_small_count`` rows is published in a number of rows that
         is off by more than ``relative_error`` times its count with at least the probability stated (the
-        paper's T_P), exactly and whatever the data.
+        paper's T_P), exactly and whatever the data. So is the mean over the counts of attributes that tell each other,
+        and the answer of someone who knows that rarer values were left out.
     Against whom
         Anyone who sees the release once, knows the method and its group size, and knows the public
         attributes of everybody.
@@ -50,7 +53,6 @@ class SmallSumPrivacy(Guarantee):
     """
 
     guarantee: Literal["small-sum-privacy"] = "small-sum-privacy"
-    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2)]]
     relative_error: Annotated[float, Field(gt=0)]
     largest_small_count: Annotated[int, Field(strict=True, ge=1)]
 
@@ -60,27 +62,63 @@ class SmallSumPrivacy(Guarantee):
     reference: ClassVar[str] = "Fu, Wang, Wong, Wang and Jiang (2014), Definition 2 and Lemma 2"
 
     def error_probability(self, attribute: str) -> float:
-        """Smallest probability, over the small counts, that the published count is wrong (T_P)."""
-        return smallest_error_probability(
-            self.largest_small_count, self.gamma_by_attribute[attribute], self.relative_error
-        )
+        """Smallest probability, over the small counts, that the answer is wrong (T_P): the best of what tied draws give.
+
+        1 where it is about no count at all.
+        """
+        if self.is_vacuous:
+            return 1.0
+        gammas = tuple(sorted(self.gamma_by_attribute[name] for name in self.tied_with(attribute)))
+        counts = tuple(range(self.smallest_count, self.largest_small_count + 1))
+        return _best_answer(gammas, counts, self.relative_error, self.smallest_count)
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether every value that it could be about was left out."""
+        return self.smallest_count > self.largest_small_count
 
     @property
     def sentence(self) -> str:
         """The promise with its numbers."""
+        if self.is_vacuous:
+            return (
+                f"small-sum privacy is vacuous here: rows of values that fewer than {self.smallest_count} rows hold were left "
+                f"out, so no published value is held by {self.largest_small_count} rows or fewer. A value that is missing is "
+                f"known to be held by fewer than {self.smallest_count}."
+            )
         parts = ", ".join(f"{name} {self.error_probability(name):.4g}" for name in self.gamma_by_attribute)
         return (
-            f"small-sum privacy: the published count of a sensitive value held by 1 to "
+            f"small-sum privacy: the published count of a sensitive value held by {self.smallest_count} to "
             f"{self.largest_small_count} rows is off by more than {self.relative_error:.4g} times itself "
-            f"with at least this probability: {parts}."
+            f"with at least this probability: {parts}{self._threshold}{self.declarations}."
+        )
+
+    @property
+    def _threshold(self) -> str:
+        """What is known of every published value, and of every missing one."""
+        if self.smallest_count == 1:
+            return ""
+        return (
+            f"; even for someone who knows that at least {self.smallest_count} rows hold every published value. "
+            "Rarer values are left out, and known to be rarer"
         )
 
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
+        if self.is_vacuous:
+            return (
+                f"Values that fewer than {self.smallest_count} people share are left out, and known to be that rare; about "
+                "numbers of more people nothing is promised."
+            )
         smallest = min(map(self.error_probability, self.gamma_by_attribute))
+        few = (
+            f"{self.largest_small_count} people or fewer"
+            if self.smallest_count == 1
+            else f"{self.smallest_count} to {self.largest_small_count} people"
+        )
         return (
-            f"If {self.largest_small_count} people or fewer share a sensitive value, the number published "
+            f"If {few} share a sensitive value, the number published "
             f"for it is off by more than {percent(self.relative_error)} at least {percent(smallest)} of the time."
         )
 
@@ -119,6 +157,7 @@ def error_probabilities(
     *,
     boundary: Boundary = "accurate",
     releases: int = 1,
+    smallest_count: int = 1,
 ) -> Floats:
     """Probability that the published number of rows of a value is wrong, for each true count.
 
@@ -137,6 +176,8 @@ def error_probabilities(
         Whether an answer exactly at the relative error is accurate or wrong.
     releases
         Independent releases of the same rows over which the answer is averaged.
+    smallest_count
+        What every count is known to be at least, if more than 1: a smaller answer is raised to it.
 
     Returns
     -------
@@ -165,10 +206,61 @@ def error_probabilities(
     # Pr(X < k) = I_{1-p}(n - k + 1, k) and Pr(X > k) = I_p(k + 1, n - k); arguments that have no tail are
     # replaced by 1 and not used.
     keep = 1 / gamma
-    has_below, has_above = low > 0, high < draws
+    # An answer raised to the smallest count is too low only if that count is.
+    has_below, has_above = low > (smallest_count * releases if smallest_count > 1 else 0), high < draws
     below = betainc(np.where(has_below, draws - low + 1, 1), np.where(has_below, low, 1), 1 - keep)
     above = betainc(np.where(has_above, high + 1, 1), np.where(has_above, draws - high, 1), keep)
     return np.asarray(np.where(has_below, below, 0.0) + np.where(has_above, above, 0.0))
+
+
+@lru_cache(maxsize=256)
+def _best_answer(
+    gammas: tuple[int, ...], counts: tuple[int, ...], relative_error: float, smallest_count: int
+) -> float:
+    """The smallest error probability over counts and over which of several tied draws are averaged."""
+    chosen = {each for number in range(1, len(gammas) + 1) for each in itertools.combinations(gammas, number)}
+    return min(
+        float(
+            error_probabilities(
+                counts, each[0], relative_error, releases=len(each), smallest_count=smallest_count
+            ).min()
+            if len(set(each)) == 1
+            else min(
+                float(averaged_error_probability(count, each, relative_error, smallest_count))
+                for count in counts
+            )
+        )
+        for each in chosen
+    )
+
+
+def averaged_error_probability(
+    count: int, gammas: Sequence[int], relative_error: float, smallest_count: int = 1
+) -> float:
+    """Probability that the mean over counts of tied attributes, of groups of these sizes, is wrong.
+
+    Their sum is a sum of Binomial(gamma f, 1/gamma); an answer below the smallest count is raised to it.
+
+    Examples
+    --------
+    >>> round(averaged_error_probability(10, (10, 10), 0.3), 3)
+    0.124
+    """
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    total = count * len(gammas)
+    low, high = accurate_window(total, relative_error)
+    shown = np.arange(high + 1)
+    chances = np.ones(1)
+    for gamma in gammas:
+        draws = gamma * count
+        possible = shown[shown <= draws]
+        ways = gammaln(draws + 1) - gammaln(possible + 1) - gammaln(draws - possible + 1)
+        one = np.exp(ways + xlogy(possible, 1 / gamma) + xlog1py(draws - possible, -1 / gamma))
+        chances = np.convolve(chances, one)[: high + 1]
+    # Raised to it, an answer is right: then only answers above the window are wrong.
+    first = 0 if smallest_count > 1 and smallest_count * len(gammas) >= low else low
+    return float(np.clip(1 - chances[first:].sum(), 0, 1))
 
 
 def smallest_error_probability(

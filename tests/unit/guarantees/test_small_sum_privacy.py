@@ -179,10 +179,12 @@ def test_tiny_probabilities_keep_their_digits():
 
 
 def test_a_promise_about_one_row_is_about_the_first_tooth():
-    """Counts from 1 to 1, and each attribute by its own gamma."""
-    promise = SmallSumPrivacy(
+    """Counts from 1 to 1, and each attribute by its own gamma; if one tells the other, by the smaller."""
+    tied = SmallSumPrivacy(
         gamma_by_attribute={"job": 10, "sex": 2}, relative_error=0.3, largest_small_count=1
     )
+    assert tied.error_probability("job") == tied.error_probability("sex") == pytest.approx(0.5)
+    promise = tied.model_copy(update={"independent": ("job", "sex")})
     assert promise.error_probability("sex") == pytest.approx(0.5)
     assert promise.error_probability("job") == pytest.approx(0.6126, abs=HALF_OF_THE_LAST_DIGIT)
     assert smallest_error_probability(10, 10, 0.3, boundary="wrong") == pytest.approx(

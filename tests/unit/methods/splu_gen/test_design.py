@@ -82,6 +82,7 @@ def test_every_sensitive_attribute_is_drawn_with_its_own_gamma():
         "relative_error",
         "error_probability",
         "suppress_rarer_than",
+        "together",
     }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.chance.randomness import NoiseSource
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError
 from sfumato.methods.splu_gen.design import SPLUGen
+from sfumato.methods.splu_gen.design.count_phase import CountPhase
 from sfumato.testing import in_memory, release_in_memory
 from sfumato.values.schema import Schema
 
@@ -38,7 +40,6 @@ def promise_of(design, schema, name):
     return found
 
 
-@pytest.mark.xfail(strict=True, reason="the promise of each attribute is stated as if it stood alone")
 @pytest.mark.parametrize(("tied", "chance"), [(2, 0.124), (3, 0.066), (4, 0.037)])
 def test_tied_attributes_are_averaged(tied, chance):
     """A count of ten seen through two to four attributes that tell each other; through one it is wrong with 0.241."""
@@ -47,7 +48,6 @@ def test_tied_attributes_are_averaged(tied, chance):
     assert promise.error_probability(names[0]) == pytest.approx(chance, abs=5e-4)
 
 
-@pytest.mark.xfail(strict=True, reason="nothing can be declared")
 def test_attributes_declared_independent_stand_alone_and_the_promise_says_so():
     """It is the custodian's declaration that the promise then rests on."""
     schema = schema_of("drug", "disease")
@@ -58,7 +58,6 @@ def test_attributes_declared_independent_stand_alone_and_the_promise_says_so():
         SPLUGen(gamma=GAMMA, independent=("weight",)).guarantees(schema)
 
 
-@pytest.mark.xfail(strict=True, reason="the promise does not know the threshold")
 def test_the_promise_is_given_the_threshold():
     """Ten or more, so a guess of fewer is raised to ten and is wrong upwards only: 0.124 and not 0.241."""
     design = SPLUGen(gamma=GAMMA, suppress_rarer_than=10)
@@ -67,7 +66,6 @@ def test_the_promise_is_given_the_threshold():
     assert "10" in promise.sentence
 
 
-@pytest.mark.xfail(strict=True, reason="the promise does not know the threshold")
 def test_a_promise_about_no_count_says_that_it_is_vacuous():
     """Where every count up to the largest small one is left out."""
     design = SPLUGen(gamma=GAMMA, suppress_rarer_than=11)
@@ -76,7 +74,6 @@ def test_a_promise_about_no_count_says_that_it_is_vacuous():
     assert "vacuous" in promise.sentence
 
 
-@pytest.mark.xfail(strict=True, reason="values are looked at once")
 def test_suppression_repeats_until_every_attribute_meets_it():
     """Leaving out the rows of a rare drug takes a disease below the threshold, whose rows are then left out too."""
     schema = schema_of("drug", "disease", values=6)
@@ -93,17 +90,14 @@ def test_suppression_repeats_until_every_attribute_meets_it():
         assert not np.isin(batch.codes["drug"], (4, 5)).any()
 
 
-@pytest.mark.xfail(strict=True, reason="rows left out at random can take a value below the threshold")
 def test_rows_left_out_so_that_groups_divide_take_no_value_below_the_threshold():
     """A value held by exactly as many rows as it must be keeps them all."""
     schema = schema_of("disease", values=4)
     disease = np.repeat([0, 1, 2, 3], [40, 40, 5, 40])
-    design = SPLUGen(gamma=3, suppress_rarer_than=5)
-    from sfumato.chance.randomness import NoiseSource
-
+    drawn = SPLUGen(gamma=3).drawn(schema)
+    table = table_of(schema, disease=disease)
     for seed in range(30):
-        noise = NoiseSource.seeded(seed)
-        kept = design.kept(table_of(schema, disease=disease), noise)
+        kept = CountPhase(table, drawn, 5, "mixed", NoiseSource.seeded(seed)).kept()
         assert sum(each.counts["disease"] for each in kept)[2] == 5
 
 
@@ -113,7 +107,6 @@ def tied_table(rows=400):
     return disease, np.where(np.arange(rows) % 7 == 0, (disease + 1) % VALUES, disease)
 
 
-@pytest.mark.xfail(strict=True, reason="there is no such option")
 def test_attributes_drawn_together_show_one_members_values():
     """Every published pair is a pair that some row has: agreement says nothing more."""
     schema = schema_of("drug", "disease")
@@ -128,30 +121,41 @@ def test_attributes_drawn_together_show_one_members_values():
     assert promise.error_probability("drug") == alone.error_probability("drug")
 
 
-@pytest.mark.xfail(strict=True, reason="there is no such option")
 def test_counts_of_values_drawn_together_keep_their_law_and_the_matrix_is_refused():
     """Each value's count is Binomial(gamma f, 1/gamma); nothing is known of which values meet."""
     schema = schema_of("drug", "disease")
     disease, drug = tied_table()
     design = SPLUGen(gamma=5, together=("drug", "disease"))
     release = release_in_memory(table_of(schema, drug=drug, disease=disease), design, seed=1)
-    found = release.query("drug = 'drug-3'")
-    assert found.std_error == pytest.approx(np.sqrt(found.estimate * 4 / 5))
+    found = release.query("drug = 'drug-3'").to_dict()
+    assert found["std_error"] == pytest.approx(np.sqrt(found["estimate"] * 4 / 5))
     for question in ("drug = 'drug-3' AND area = 'north'", "drug = 'drug-3' AND disease = 'disease-3'"):
         with pytest.raises(NotIdentifiableError, match="together"):
             release.query(question)
 
 
-@pytest.mark.xfail(strict=True, reason="there is no such option")
 def test_what_cannot_be_grouped_is_refused_by_name():
-    """Beyond the shares for which groups exist for certain it is tried, then refused."""
-    schema = schema_of("drug", "disease", values=3)
-    rows = np.arange(60)
-    with pytest.raises(DataError, match=r"drug.*disease"):
-        release_in_memory(
-            table_of(schema, drug=rows % 3, disease=np.where(rows < 40, 0, 1)),
-            SPLUGen(gamma=3, together=("drug", "disease")),
-            seed=1,
-        )
-    with pytest.raises(ParameterError, match="together"):
-        SPLUGen(gamma={"drug": 2, "disease": 3}, together=("drug", "disease")).guarantees(schema)
+    """Nobody differs from anybody in all three, though half of the rows hold each value: tried, then refused."""
+    schema = schema_of("drug", "disease", "place", values=2)
+    drug, disease, place = np.tile([[0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0]], 10)
+    design = SPLUGen(gamma=2, together=("drug", "disease", "place"))
+    with pytest.raises(DataError, match=r"drug and disease and place"):
+        release_in_memory(table_of(schema, drug=drug, disease=disease, place=place), design, seed=1)
+    with pytest.raises(DataError, match="disease"):
+        release_in_memory(table_of(schema, drug=drug, disease=drug * 0, place=place), design, seed=1)
+
+
+def test_names_that_cannot_be_drawn_together_are_refused():
+    """Others than drawn ones, one alone, one twice, two gammas."""
+    schema = schema_of("drug", "disease")
+    unfit = {
+        "one alone": {"gamma": 2, "together": ("drug",)},
+        "one twice": {"gamma": 2, "together": ("drug", "drug")},
+        "a public one": {"gamma": 2, "together": ("drug", "area")},
+        "two gammas": {"gamma": {"drug": 2, "disease": 3}, "together": ("drug", "disease")},
+    }
+    for parameters in unfit.values():
+        with pytest.raises(ParameterError, match="together"):
+            SPLUGen(**parameters).guarantees(schema)
+    with pytest.raises(ParameterError, match="partition"):
+        SPLUGen(gamma=2, together=("drug", "disease"), partition="largest-first").guarantees(schema)

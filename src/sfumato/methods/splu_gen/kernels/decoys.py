@@ -7,16 +7,20 @@ them: their numbers can be drawn from counts alone, and no row has to be held.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.chance.composition import Composition
 from sfumato.chance.partition import Partition, compose_groups
 from sfumato.chance.quotas import Arrangement, contingency
 from sfumato.chance.randomness import NoiseSource, NoiseStream
+from sfumato.chance.together import compose_together
 from sfumato.values.arrays import Integers
+from sfumato.values.mixed_radix import MixedRadix
 
 _Code = TypeVar("_Code", bound=np.integer[Any])
 
@@ -49,12 +53,10 @@ class Draws:
         """The draws that fall to each portion, from its rows of each value, ``(portions, values)``."""
         starts = np.searchsorted(self.values, np.arange(self.size + 1))
         tables = np.zeros((len(counts), self.values.size), np.int64)
-        for value in range(self.size):
+        # Where nobody holds the value there is nothing to deal.
+        for value in np.flatnonzero(counts.any(axis=0)).tolist():
             of_value = slice(starts[value], starts[value + 1])
-            # Where nobody holds the value there is nothing to deal.
-            if counts[:, value].any():
-                stream = noise.stream(value)
-                tables[:, of_value] = contingency(counts[:, value], self.numbers[of_value], stream)
+            tables[:, of_value] = contingency(counts[:, value], self.numbers[of_value], noise.stream(value))
         return tuple(
             Draws(self.size, self.values[occurs], self.shown[occurs], table[occurs])
             for table in tables
@@ -82,8 +84,40 @@ def draw_on_counts(
     >>> int(drawn.numbers.sum())
     6
     """
-    size = len(counts)
     composition = compose_groups(counts, gamma, noise.named("groups").stream(0), kind=partition)
+    return _draw_members(composition, len(counts), gamma, noise)
+
+
+def draw_together(counts: Integers, sizes: Sequence[int], gamma: int, noise: NoiseSource) -> Draws | None:
+    """The same for several attributes at once: every row shows all values of one member of its group.
+
+    Parameters
+    ----------
+    counts
+        Rows of each combination of the attributes' values, numbered as by :class:`MixedRadix`.
+    sizes
+        Values that each attribute can take.
+    gamma
+        Rows of a group, whose members differ in each of the attributes.
+    noise
+        Source of these attributes' bits alone.
+
+    Returns
+    -------
+    Draws
+        Of combinations, or None when no such groups were found.
+    """
+    occurring = np.flatnonzero(counts)
+    labels = np.stack(MixedRadix(sizes).decode(occurring))
+    composition = compose_together(counts[occurring], labels, gamma, noise.named("groups").stream(0))
+    if composition is None:
+        return None
+    drawn = _draw_members(composition, len(occurring), gamma, noise)
+    return Draws(len(counts), occurring[drawn.values], occurring[drawn.shown], drawn.numbers)
+
+
+def _draw_members(composition: Composition, size: int, gamma: int, noise: NoiseSource) -> Draws:
+    """How often the places of each value draw each value of their groups."""
     stream = noise.named("draws").stream(0)
     pairs, numbers = np.empty(0, np.int64), np.empty(0, np.int64)
     groups_at_once = max(1, PLACES_AT_ONCE // gamma)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,58 @@ from sfumato.data.portions import Portion, in_portions, refuse_changed_table
 from sfumato.methods.splu_gen.kernels.decoys import Draws
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.mixed_radix import MixedRadix
 
 Codes = Mapping[str, npt.NDArray[Any]]
 Frequent = dict[str, Booleans]
 """Attribute to which of its values are frequent enough to be published; others are published all."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a row draws at once: an attribute, or several together.
+
+    Parameters
+    ----------
+    names
+        The attributes.
+    sizes
+        Values that each can take.
+    gamma
+        Rows of a group.
+    """
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    gamma: int
+
+    @property
+    def name(self) -> str:
+        """All of them."""
+        return " and ".join(self.names)
+
+    @cached_property
+    def radix(self) -> MixedRadix:
+        """Numbers the combinations of values."""
+        return MixedRadix(self.sizes)
+
+    def encode(self, codes: Codes) -> npt.NDArray[Any]:
+        """The value of each row, or the number of its combination of values."""
+        if len(self.names) == 1:
+            return codes[self.names[0]]
+        return self.radix.encode([codes[name] for name in self.names])
+
+    def decode(self, numbers: npt.NDArray[Any]) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        """Each attribute with its values."""
+        if len(self.names) == 1:
+            return zip(self.names, (numbers,), strict=True)
+        return zip(self.names, self.radix.decode(numbers.astype(np.int64)), strict=True)
+
+    def margins(self, counts: Integers) -> Iterator[tuple[str, Integers]]:
+        """Each attribute with the rows of its values, from the rows of the combinations."""
+        occurring = np.flatnonzero(counts)
+        for (name, codes), size in zip(self.decode(occurring), self.sizes, strict=True):
+            yield name, np.bincount(codes, counts[occurring], minlength=size).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,19 +77,22 @@ class KeptRows:
     Parameters
     ----------
     counts
-        Attribute to the kept rows of each of its values, ``(size,)``.
+        By name of what is drawn, the kept rows of each value, ``(size,)``.
     rows
         Number of kept rows.
     candidates
-        ``(n,)``: numbers of some rows of the portion, drawn at random among those kept, in random order.
+        ``(n,)``: numbers of some rows of the portion, drawn at random among those that may be left out, in random order.
     codes
-        Attribute to the values of the candidates, ``(n,)``.
+        By name of what is drawn, the values of the candidates, ``(n,)``.
+    spare
+        Number of rows that may be left out; all kept ones when not given.
     """
 
     counts: dict[str, Integers]
     rows: int
     candidates: Integers
     codes: dict[str, npt.NDArray[Any]]
+    spare: int | None = None
 
     def without(self, number: int) -> KeptRows:
         """The same with the first so many candidates left out; the others are candidates no more."""
@@ -51,10 +103,57 @@ class KeptRows:
         return KeptRows(counts, self.rows - number, self.candidates[:number], codes)
 
 
+def frequent_values(
+    codes: Codes, counts: Integers, sizes: Mapping[str, int], threshold: int, spare: int
+) -> tuple[Frequent, Frequent]:
+    """Which values of each attribute so many rows hold, once rows with rarer values of any are left out.
+
+    Leaving out the rows of a rare value of one attribute can make a value of another rare: it is repeated until every
+    published value meets the threshold.
+
+    Parameters
+    ----------
+    codes
+        Attribute to its value in each combination that occurs.
+    counts
+        Rows of each combination.
+    sizes
+        Attribute to the values that it can take.
+    threshold
+        Rows that a value must have.
+    spare
+        Rows that may yet be left out besides.
+
+    Returns
+    -------
+    tuple
+        The values that are frequent, and those that stay so whichever rows are left out besides.
+
+    Examples
+    --------
+    >>> codes = {"drug": np.array([0, 1, 1]), "disease": np.array([0, 0, 1])}
+    >>> frequent, _ = frequent_values(codes, np.array([9, 5, 5]), {"drug": 2, "disease": 2}, 6, 0)
+    >>> frequent["drug"].tolist(), frequent["disease"].tolist()
+    ([True, False], [True, False])
+    """
+    frequent = {name: np.ones(size, np.bool_) for name, size in sizes.items()}
+    while True:
+        is_kept = _is_frequent(codes, frequent)
+        held = {
+            name: np.bincount(codes[name][is_kept], counts[is_kept], minlength=size)
+            for name, size in sizes.items()
+        }
+        remaining = {name: each & (held[name] >= threshold) for name, each in frequent.items()}
+        if all(np.array_equal(each, frequent[name]) for name, each in remaining.items()):
+            return frequent, {name: each >= threshold + spare for name, each in held.items()}
+        frequent = remaining
+
+
 def count_kept(
     batches: Iterable[CodedBatch],
-    sizes: Mapping[str, int],
+    drawn: Sequence[Drawn],
     frequent: Frequent,
+    spare: Frequent,
     candidates: int,
     noise: NoiseSource,
 ) -> list[KeptRows]:
@@ -62,21 +161,30 @@ def count_kept(
     portions = []
     for number, portion in enumerate(in_portions(batches)):
         parts = list(portion)
-        codes = {name: np.concatenate([each.codes[name] for each in parts]) for name in sizes}
+        codes = {
+            name: np.concatenate([each.codes[name] for each in parts])
+            for unit in drawn
+            for name in unit.names
+        }
         is_kept = _is_frequent(codes, frequent)
-        rows = int(np.count_nonzero(is_kept))
-        counts = {name: np.bincount(codes[name][is_kept], minlength=size) for name, size in sizes.items()}
+        is_spare = is_kept & _is_frequent(codes, spare)
+        values = {unit.name: unit.encode(codes) for unit in drawn}
+        counts = {
+            unit.name: np.bincount(values[unit.name][is_kept], minlength=unit.radix.combinations)
+            for unit in drawn
+        }
+        rows = int(np.count_nonzero(is_spare))
         chosen = _some_below(rows, min(candidates, rows), noise.stream(number))
-        if rows < is_kept.size:
-            chosen = np.flatnonzero(is_kept)[chosen]
-        chosen_codes = {name: each[chosen] for name, each in codes.items()}
-        portions.append(KeptRows(counts, rows, chosen, chosen_codes))
+        if rows < is_spare.size:
+            chosen = np.flatnonzero(is_spare)[chosen]
+        chosen_codes = {name: each[chosen] for name, each in values.items()}
+        portions.append(KeptRows(counts, int(np.count_nonzero(is_kept)), chosen, chosen_codes, rows))
     return portions
 
 
 def leave_out(portions: list[KeptRows], number: int, stream: NoiseStream) -> list[KeptRows]:
     """So many rows fewer, every choice of them being equally likely."""
-    sizes = np.array([each.rows for each in portions])
+    sizes = np.array([each.rows if each.spare is None else each.spare for each in portions])
     shares = split(sizes, np.zeros(1, np.int64), np.array([number]), stream)
     return [each.without(int(share)) for each, share in zip(portions, shares, strict=True)]
 
@@ -90,7 +198,7 @@ class DecoyShare:
     left_out
         Numbers of the portion's rows that are not published although their values are frequent.
     draws
-        Attribute to what the others show.
+        By name of what is drawn, what the others show.
     """
 
     left_out: Integers
@@ -105,9 +213,12 @@ class ShowDecoys:
     ----------
     frequent
         Which values are published.
+    drawn
+        What is drawn at once.
     """
 
     frequent: Frequent
+    drawn: tuple[Drawn, ...]
 
     def __call__(
         self, batches: Iterator[CodedBatch], portion: Portion[DecoyShare], noise: NoiseSource
@@ -127,8 +238,9 @@ class ShowDecoys:
             is_whole = rows == batch.number_of_rows
             codes = {name: each if is_whole else each[is_kept] for name, each in batch.codes.items()}
             shown = {
-                name: each.take(codes[name]).astype(codes[name].dtype, copy=False)
-                for name, each in arranged.items()
+                name: found.astype(codes[name].dtype, copy=False)
+                for unit in self.drawn
+                for name, found in unit.decode(arranged[unit.name].take(unit.encode(codes)))
             }
             yield CodedBatch({**codes, **shown}, rows)
         if not all(each.is_finished for each in arranged.values()):

@@ -52,6 +52,8 @@ class DecoyCounts(Formula):
         Refuses what the model does not determine.
     most_left_out
         Rows that may have been left out of the release.
+    is_drawn_alone
+        Groups were made for this attribute by itself, so that the model says which values meet.
     """
 
     def __init__(
@@ -62,8 +64,11 @@ class DecoyCounts(Formula):
         model: DecoyModel,
         require_law: Callable[[DecoyModel, str], None],
         most_left_out: int = 0,
+        *,
+        is_drawn_alone: bool = True,
     ) -> None:
         self.schema = published.schema
+        self.is_drawn_alone = is_drawn_alone
         self.number_of_rows = published.number_of_rows
         self.most_left_out = most_left_out
         self.attribute = attribute
@@ -122,7 +127,7 @@ class DecoyCounts(Formula):
             return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
         if self._is_margin(one) and self._is_margin(other):
             found = left.T @ self._margin_covariance @ right
-            if self._is_every_value_everywhere:
+            if self._are_meetings_unknown:
                 # Which values meet is not determined, so neither is how two counts vary together.
                 found = np.full(found.shape, np.nan)
                 np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
@@ -143,15 +148,16 @@ class DecoyCounts(Formula):
         return few and super().has_covariance(asked, number)
 
     @cached_property
-    def _is_every_value_everywhere(self) -> bool:
-        return len(self.model.occurring) <= self.model.gamma
+    def _are_meetings_unknown(self) -> bool:
+        return not self.is_drawn_alone or len(self.model.occurring) <= self.model.gamma
 
     @cached_property
     def _margin_covariance(self) -> Floats:
         """Of the counts of all values over the whole table: published as they are, with the draws' error."""
-        if self._is_every_value_everywhere:
+        if self._are_meetings_unknown:
+            # Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
             single = [margin_variance(max(each, 1.0), self.model.gamma) for each in self.model.counts]
-            return np.diag(single)
+            return np.diag(np.maximum(single, self.model.unseen_variances))
         return self.model.margin_covariance + np.diag(self.model.unseen_variances)
 
     def _is_drawn(self, asked: Tabulation) -> bool:

@@ -12,8 +12,8 @@ from pydantic import Field
 from sfumato.chance.partition import Partition
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.guarantees import Guarantee
+from sfumato.guarantees.decoy_promise import DecoyPromise
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
-from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.laws.asking import for_population, names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
@@ -52,6 +52,9 @@ class DecoyRows(Law):
         What answers are held against to say whether they are small or large sums.
     suppress_rarer_than
         Rows whose sensitive value fewer rows hold were left out; none were when not given.
+    together
+        Attributes that each row shows from one member of its group, whose members differ in each of them. The count of
+        each value keeps its law; which values meet is then not known, and what depends on it is refused.
 
     Notes
     -----
@@ -71,6 +74,7 @@ class DecoyRows(Law):
     relative_error: Annotated[float, Field(gt=0)] = 0.3
     error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.05
     suppress_rarer_than: Annotated[int, Field(ge=1)] | None = None
+    together: tuple[str, ...] = ()
 
     # T is computed from the published margin, and its inverse is not linear in it.
     estimate_is: ClassVar[str] = "unbiased to first order"
@@ -80,11 +84,18 @@ class DecoyRows(Law):
     }
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
-        """Small-sum privacy and large-sum utility, which the sizes of groups give at every error."""
+        """What the sizes of groups, the smallest count and what was drawn together give, at every error.
+
+        Which attributes are independent no law can tell: a promise that rests on it says so.
+        """
         del schema
-        if not isinstance(stated, SmallSumPrivacy | LargeSumUtility):
-            return ()
-        return (stated.model_copy(update={"gamma_by_attribute": dict(self.gamma_by_attribute)}),)
+        gammas = {"gamma_by_attribute": dict(self.gamma_by_attribute)}
+        if isinstance(stated, LargeSumUtility):
+            return (stated.model_copy(update=gammas),)
+        if isinstance(stated, DecoyPromise):
+            drawn = {"smallest_count": self.suppress_rarer_than or 1, "together": self.together}
+            return (stated.model_copy(update=gammas | drawn),)
+        return ()
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> DecoyCounts | SeveralDecoys:
         """The model of one drawn attribute, or a product of the matrices of several.
@@ -98,7 +109,13 @@ class DecoyRows(Law):
         def single(name: str) -> DecoyCounts:
             mine = [each for each in asked if not {*names_of([each])} & {*drawn} - {name}]
             return DecoyCounts(
-                published, mine, name, self._model(published, name), self._require_law, most_left_out
+                published,
+                mine,
+                name,
+                self._model(published, name),
+                self._require_law,
+                most_left_out,
+                is_drawn_alone=name not in self.together,
             )
 
         if len(drawn) < 2:
@@ -134,6 +151,8 @@ class DecoyRows(Law):
         question = ask(published, tabulation, self.gamma_by_attribute)
         if not question.drawn:
             return self.estimate(published, tabulation, target=target)
+        for name in question.drawn:
+            self._require_drawn_alone(name)
         gammas = [self.gamma_by_attribute[name] for name in question.drawn]
         states = question.states(published)
         if estimator == "paper":
@@ -190,8 +209,7 @@ class DecoyRows(Law):
                 parameter="where",
             )
         model = self._model(published, attribute)
-        if self.partition != "mixed":
-            self._require_law(model, attribute)
+        self._require_known_meetings(attribute)
         if not model.counts[[first, second]].all() or any(model.is_certain[[first, second]]):
             raise NotIdentifiableError(
                 f"one of the two categories of {attribute!r} is in nearly every group or in no published row, "
@@ -235,6 +253,9 @@ class DecoyRows(Law):
         }
         if not drawn:
             return np.zeros(true_counts.counts.shape)
+        if len(true_counts.names) > 1:
+            for each in drawn:
+                self._require_drawn_alone(each)
         if len(drawn) > 1:
             return _joint_errors(models, true_counts)
         name, model = drawn[0], models[drawn[0]]
@@ -287,8 +308,13 @@ class DecoyRows(Law):
         names = " and ".join(self.gamma_by_attribute)
         sizes = " and ".join(str(each) for each in self.gamma_by_attribute.values())
         groups = "a secret group" if len(self.gamma_by_attribute) == 1 else "secret groups of its own"
+        shared = (
+            f"; {' and '.join(self.together)} together, from one member of a group whose members differ in each"
+            if self.together
+            else ""
+        )
         return (
-            f"Each row's {names} was drawn uniformly from the {sizes} different values of {groups} "
+            f"Each row's {names} was drawn uniformly from the {sizes} different values of {groups}{shared} "
             f"({self.partition} partition)."
         )
 
@@ -298,13 +324,24 @@ class DecoyRows(Law):
         return decoy_model(_whole(margin.counts), self.gamma_by_attribute[name], rarest)
 
     def _require_law(self, model: DecoyModel, name: str) -> None:
+        self._require_known_meetings(name)
+        model.require_identifiable(name)
+
+    def _require_drawn_alone(self, name: str) -> None:
+        if name in self.together:
+            raise NotIdentifiableError(
+                f"{' and '.join(map(repr, self.together))} were drawn together, and which of their values meet in groups "
+                "cannot be computed from the release. Counts of categories of one of them alone are determined; ask for those."
+            )
+
+    def _require_known_meetings(self, name: str) -> None:
+        self._require_drawn_alone(name)
         if self.partition != "mixed":
             raise NotIdentifiableError(
                 f"the groups of {name!r} were made {self.partition}, and which values meet in them cannot be "
                 "computed from the release. Counts of its categories alone are determined; for others ask for "
                 "estimator='pairwise' or 'paper', knowing that they are biased."
             )
-        model.require_identifiable(name)
 
     def _product(self, published: Published, names: Sequence[str]) -> PerturbedRows:
         models = {name: self._model(published, name) for name in names}

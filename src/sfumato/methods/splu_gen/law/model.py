@@ -120,6 +120,24 @@ class DecoyModel:
         """``T[true, published]``, ``(values, values)``; rows sum to 1."""
         return self.law.given / self.gamma
 
+    @property
+    def largest_factors(self) -> Floats:
+        """By value y, ``T[y, y] / min T[u, y]`` over the other values u: what a row that shows y says at most.
+
+        Infinite where some other value never meets y, and not a number where no published row shows y. Values that
+        are all in every group tell nothing.
+        """
+        used = self.occurring
+        factors = np.full(len(self.counts), np.nan)
+        if len(used) <= self.gamma:
+            factors[used] = 1.0
+            return factors
+        chances = self.distortion[np.ix_(used, used)].copy()
+        np.fill_diagonal(chances, np.inf)
+        with np.errstate(divide="ignore"):
+            factors[used] = 1 / (self.gamma * np.clip(chances.min(axis=0), 0, None))
+        return factors
+
     @cached_property
     def inverse(self) -> Floats:
         """Its inverse, ``(values, values)``."""

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.chance.partition import largest_group_size
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
+from sfumato.guarantees.odds_factor import OddsFactor
 from sfumato.guarantees.small_sum_privacy import (
     SmallSumPrivacy,
     error_probabilities,
@@ -17,6 +18,7 @@ from sfumato.guarantees.small_sum_privacy import (
     vanishing_probability,
 )
 from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.methods.splu_gen.plan.telling import what_rows_tell
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 
@@ -41,33 +43,29 @@ APPLICABILITY = (
 
 
 def decoy_plan(
-    gammas: Mapping[str, int],
-    promises: tuple[SmallSumPrivacy, LargeSumUtility],
-    table: PrivateTable | None,
+    promises: tuple[OddsFactor, SmallSumPrivacy, LargeSumUtility], table: PrivateTable | None
 ) -> tuple[ResultTable, ...]:
     """What is special in a plan of decoys; tables computed from the private table are marked.
 
     Parameters
     ----------
-    gammas
-        Group size of every drawn attribute.
     promises
         What the design promises.
     table
         The private rows, when they may be looked at.
     """
-    privacy, utility = promises
+    odds, privacy, utility = promises
     public = (
         ResultTable("Questions to answer before publishing", ("question", "why"), APPLICABILITY),
-        _by_attribute(gammas, privacy, utility),
-        _by_count(gammas, privacy),
+        _by_attribute(odds, privacy, utility),
+        _by_count(privacy),
     )
-    return public if table is None else (*public, _groups(gammas, table))
+    if table is None:
+        return public
+    return (*public, *what_rows_tell(odds, table), _groups(odds.gamma_by_attribute, table))
 
 
-def _by_attribute(
-    gammas: Mapping[str, int], privacy: SmallSumPrivacy, utility: LargeSumUtility
-) -> ResultTable:
+def _by_attribute(odds: OddsFactor, privacy: SmallSumPrivacy, utility: LargeSumUtility) -> ResultTable:
     """The promises; between the largest small and the smallest large sum nothing is promised."""
     return ResultTable(
         "What each drawn attribute gets",
@@ -77,7 +75,7 @@ def _by_attribute(
             "small sums up to",
             "wrong with probability",
             "large sums from",
-            "own value shown",
+            "odds grow up to, of N rows",
             "one row's value vanishes",
         ),
         tuple(
@@ -85,21 +83,21 @@ def _by_attribute(
                 name,
                 gamma,
                 privacy.largest_small_count,
-                privacy.error_probability(name),
+                "vacuous" if privacy.is_vacuous else privacy.error_probability(name),
                 utility.smallest_large_count(name),
-                1 / gamma,
+                " times ".join(odds.formula(each) for each in odds.tied_with(name)),
                 vanishing_probability(1, gamma),
             )
-            for name, gamma in gammas.items()
+            for name, gamma in odds.gamma_by_attribute.items()
         ),
     )
 
 
-def _by_count(gammas: Mapping[str, int], privacy: SmallSumPrivacy) -> ResultTable:
+def _by_count(privacy: SmallSumPrivacy) -> ResultTable:
     """The two probabilities for every small count: of a value alone, and of a group who all share it."""
     counts = range(1, privacy.largest_small_count + 1)
     cells: list[tuple[Cell, ...]] = []
-    for name, gamma in gammas.items():
+    for name, gamma in privacy.gamma_by_attribute.items():
         alone = error_probabilities(counts, gamma, privacy.relative_error)
         # Theorem 4 promises every concept of true count up to k what the worst single value gets.
         promised = np.minimum.accumulate(alone)

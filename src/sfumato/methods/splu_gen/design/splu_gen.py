@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -13,19 +11,13 @@ from pydantic import Field
 from sfumato.chance.partition import Partition, largest_group_size
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import ParameterError
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
+from sfumato.guarantees.odds_factor import OddsFactor
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.methods.base import Design
-from sfumato.methods.splu_gen.kernels.decoys import Draws, draw_on_counts
-from sfumato.methods.splu_gen.kernels.rows import (
-    DecoyShare,
-    Frequent,
-    KeptRows,
-    ShowDecoys,
-    count_kept,
-    leave_out,
-)
+from sfumato.methods.splu_gen.design.count_phase import CountPhase
+from sfumato.methods.splu_gen.kernels.rows import Drawn, ShowDecoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
@@ -33,9 +25,10 @@ from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
-_LOG = logging.getLogger(__name__)
-
 Gamma = Annotated[int, Field(strict=True, ge=2)]
+
+MOST_COMBINATIONS = 2**22
+"""Combinations of categories that can be drawn together; they are counted in an array."""
 
 MANY_CATEGORIES = 20
 """Categories from which the example takes the paper's group size."""
@@ -45,14 +38,14 @@ class SPLUGen(Design):
     """Publish, for each row, a value drawn uniformly from a secret group of ``gamma`` different values.
 
     Promise
-        Small-sum privacy and large-sum utility for counts of a sensitive value.
+        An odds factor for the value of a person; small-sum privacy and large-sum utility for counts of a value.
     Against whom
         Anyone who sees the release once, knows the method and gamma, and knows the public attributes of
         everybody; the groups are not published.
     Weaknesses
         Public attributes are published as they are. A public group whose members all share a value is
         recognised more often than the paper's theorem says: up to gamma 8 for a relative error of 0.3, at
-        larger gammas too for smaller errors.
+        larger gammas too for smaller errors. A person whose group holds a rare value is given away by a row that shows it.
 
     References
     ----------
@@ -83,7 +76,17 @@ class SPLUGen(Design):
         default=0.05, gt=0, lt=1, description="how often the answer about a large sum may be wrong"
     )
     suppress_rarer_than: Annotated[int, Field(strict=True, ge=2)] | None = Field(
-        default=None, description="leave out rows whose sensitive value fewer rows than this hold"
+        default=None,
+        description="leave out rows whose sensitive value fewer rows than this hold, until every attribute meets it",
+    )
+    together: tuple[str, ...] = Field(
+        default=(),
+        description="sensitive attributes that tell each other, of one gamma: each row shows all of them from one member of "
+        "its group; only counts of single values are then answered",
+    )
+    independent: tuple[str, ...] = Field(
+        default=(),
+        description="sensitive attributes that you declare to tell nothing of the others; the rest is taken to be tied",
     )
 
     title: ClassVar[str] = "small-sum privacy by decoys (SPLU-Gen)"
@@ -94,8 +97,16 @@ class SPLUGen(Design):
     )
     weaknesses: ClassVar[tuple[str, ...]] = (
         (
-            "Public attributes are published as they are: a person who is unique on them can be found, and then has "
-            "the published value with probability about 1/gamma."
+            "Public attributes are published as they are: a person who is unique on them can be found, and the value that "
+            "the row shows is then more likely the person's, by the odds factor: the rarer the value, the more."
+        ),
+        (
+            "Where the others of a public group hold a rare value, a row of the group that shows it is nearly always "
+            "true: decoys land anywhere, holders live together. The plan and the attack small-sum show the worst groups."
+        ),
+        (
+            "Sensitive attributes that tell each other are drawn separately unless they are named together: rows in which "
+            "they agree are more often true, and counts can be averaged over them."
         ),
         (
             "A public group whose members all hold one value is answered correctly more often than the paper's "
@@ -162,14 +173,63 @@ class SPLUGen(Design):
                     f"got {gamma}: a group holds different values. Lower it.",
                     parameter="gamma",
                 )
+        self._refuse_unfit_names(given)
         return {name: given[name] for name in schema.names if name in given}
 
-    def guarantees(self, schema: Schema) -> tuple[SmallSumPrivacy, LargeSumUtility]:
-        """Small-sum privacy and large-sum utility, by exact binomial probabilities."""
+    def _refuse_unfit_names(self, gammas: Mapping[str, int]) -> None:
+        """Refuse attributes named together or independent that are not drawn so."""
+        for parameter, names in (("together", self.together), ("independent", self.independent)):
+            strange = [name for name in names if name not in gammas]
+            if strange or len(set(names)) != len(names):
+                raise ParameterError(
+                    f"{parameter} names attributes that get decoys, each once; {', '.join(map(repr, strange or names))} "
+                    f"{'is none of them' if strange else 'repeats one'}. Name some of {', '.join(map(repr, gammas))}.",
+                    parameter=parameter,
+                )
+        if len(self.together) == 1 or len({gammas[name] for name in self.together}) > 1:
+            raise ParameterError(
+                "together needs two attributes or more, all of one gamma: they share a group and a draw. Name another, or "
+                "give them the same gamma.",
+                parameter="together",
+            )
+        if self.together and self.partition != "mixed":
+            raise ParameterError(
+                f"attributes are drawn together from mixed groups only, got {self.partition!r}. Leave partition out.",
+                parameter="partition",
+            )
+
+    def drawn(self, schema: Schema) -> tuple[Drawn, ...]:
+        """What each row draws at once: the attributes named together, and every other one by itself."""
         gammas = self.gammas(schema)
+        units = dict.fromkeys(self.together if name in self.together else (name,) for name in gammas)
+        drawn = tuple(
+            Drawn(names, tuple(schema[name].size for name in names), gammas[names[0]]) for names in units
+        )
+        for each in drawn:
+            if each.radix.combinations > MOST_COMBINATIONS:
+                raise ParameterError(
+                    f"{each.name} have {each.radix.combinations:,} combinations of categories, and at most {MOST_COMBINATIONS:,} "
+                    "can be drawn together. Merge categories, or name fewer attributes together.",
+                    parameter="together",
+                )
+        return drawn
+
+    def guarantees(self, schema: Schema) -> tuple[OddsFactor, SmallSumPrivacy, LargeSumUtility]:
+        """The odds factor of a person's value, small-sum privacy and large-sum utility, all exact."""
+        gammas = self.gammas(schema)
+        smallest = self.suppress_rarer_than or 1
         return (
+            OddsFactor(
+                gamma_by_attribute=gammas,
+                smallest_count=smallest,
+                together=self.together,
+                independent=self.independent,
+            ),
             SmallSumPrivacy(
                 gamma_by_attribute=gammas,
+                smallest_count=smallest,
+                together=self.together,
+                independent=self.independent,
                 relative_error=self.relative_error,
                 largest_small_count=self.largest_small_count,
             ),
@@ -189,16 +249,16 @@ class SPLUGen(Design):
             relative_error=self.relative_error,
             error_probability=self.error_probability,
             suppress_rarer_than=self.suppress_rarer_than,
+            together=self.together,
         )
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
         """Rows with their sensitive values drawn from decoy groups. The groups never leave this function."""
         schema = table.schema.publishable
         gammas = self.gammas(table.schema)
-        frequent = self._frequent(table, gammas)
-        portions = self._kept(table, gammas, frequent, noise)
-        shares = self._shares(portions, gammas, noise)
-        rows = MadeRows(schema.names, ShowDecoys(frequent), shares)
+        drawn = self.drawn(table.schema)
+        counted = CountPhase(table, drawn, self.suppress_rarer_than, self.partition, noise)
+        rows = MadeRows(schema.names, ShowDecoys(counted.frequent, drawn), counted.shares())
         return Publication(
             tables=(PublishedTable("rows", schema, rows),),
             law=self.law(table.schema),
@@ -214,63 +274,10 @@ class SPLUGen(Design):
             },
         )
 
-    def _frequent(self, table: PrivateTable, gammas: Mapping[str, int]) -> Frequent:
-        """Which values of each attribute enough rows hold; nothing where all are published."""
-        if self.suppress_rarer_than is None:
-            return {}
-        return {name: table.count_by([name]).counts >= self.suppress_rarer_than for name in gammas}
-
-    def _kept(
-        self, table: PrivateTable, gammas: Mapping[str, int], frequent: Frequent, noise: NoiseSource
-    ) -> list[KeptRows]:
-        """The rows to publish of each portion: frequent enough, and as many as the groups divide evenly."""
-        multiple = math.lcm(*gammas.values())
-        sizes = {name: table.schema[name].size for name in gammas}
-        drawing = noise.named("rows left out")
-        portions = count_kept(table.scan(tuple(gammas)), sizes, frequent, multiple - 1, drawing)
-        rows = sum(each.rows for each in portions)
-        if frequent:
-            _LOG.info("left out %d rows with a rare sensitive value", table.number_of_rows - rows)
-        if rows < multiple:
-            raise DataError(
-                f"the table has {rows} rows to publish; groups of {' and '.join(map(str, gammas.values()))} need at "
-                f"least {multiple}. Use smaller groups, or more rows.",
-                number_of_rows=rows,
-            )
-        portions = leave_out(portions, rows % multiple, drawing.named("portions").stream(0))
-        _LOG.info("left out %d rows at random, so that groups divide the rest", rows % multiple)
-        for name, gamma in gammas.items():
-            largest = largest_group_size(sum(each.counts[name] for each in portions))
-            if largest < gamma:
-                advice = (
-                    f"Use gamma = {largest}" if largest >= 2 else "No gamma fits: merge or split categories"
-                )
-                raise DataError(
-                    f"a category of {name!r} is held by more than one row in {gamma}, so groups of {gamma} different "
-                    f"values do not exist; the largest gamma that fits is {largest}. {advice}, or leave the attribute out.",
-                    attribute=name,
-                )
-        return portions
-
-    def _shares(
-        self, portions: list[KeptRows], gammas: Mapping[str, int], noise: NoiseSource
-    ) -> tuple[DecoyShare, ...]:
-        """What the rows of each portion show, drawn from counts."""
-        dealt: dict[str, tuple[Draws, ...]] = {}
-        for name, gamma in gammas.items():
-            source = noise.named(f"decoys of {name}")
-            counts = np.stack([each.counts[name] for each in portions])
-            drawn = draw_on_counts(counts.sum(axis=0), gamma, source, partition=self.partition)
-            dealt[name] = drawn.split(counts, source.named("portions"))
-        return tuple(
-            DecoyShare(each.candidates, {name: dealt[name][number] for name in gammas})
-            for number, each in enumerate(portions)
-        )
-
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Questions to answer, and promises by attribute and count; with the table, whether groups exist."""
         del rows
-        return decoy_plan(self.gammas(schema), self.guarantees(schema), table)
+        return decoy_plan(self.guarantees(schema), table)
 
     def planned_law(self, schema: Schema) -> DecoyRows:
         """The law of the release itself."""
