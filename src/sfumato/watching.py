@@ -6,7 +6,7 @@ Nothing of the data is in it: a phase is named after a file or a verb, and how f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
 
@@ -20,7 +20,10 @@ class Watcher(Protocol):
         """Say that so much of a phase is done; no total where none is known."""
 
     def finish(self) -> None:
-        """Say that the phase is over."""
+        """Say that the innermost phase is over."""
+
+    def silent(self) -> AbstractContextManager[None]:
+        """Nothing is shown inside the block, where something else is written or asked."""
 
 
 _WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -41,6 +44,12 @@ def watcher() -> Watcher | None:
     return _WATCHER.get()
 
 
+def silence() -> AbstractContextManager[None]:
+    """Whoever watches shows nothing inside the block."""
+    found = watcher()
+    return nullcontext() if found is None else found.silent()
+
+
 def steps(phase: str, items: Iterable[Item]) -> Iterator[Item]:
     """The same items; each is told of before it is worked on.
 
@@ -50,9 +59,14 @@ def steps(phase: str, items: Iterable[Item]) -> Iterator[Item]:
     ['a', 'b']
     """
     listed, found = list(items), watcher()
-    for done, item in enumerate(listed):
-        if found is not None:
+    if found is None:
+        yield from listed
+        return
+    try:
+        for done, item in enumerate(listed):
             found.show(phase, done, len(listed))
-        yield item
-    if found is not None:
-        found.finish()
+            yield item
+    finally:
+        # Also where the loop is left before its end.
+        if listed:
+            found.finish()

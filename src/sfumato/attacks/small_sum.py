@@ -29,6 +29,7 @@ from sfumato.values.number_text import Cell
 from sfumato.values.query_writing import write_condition
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+from sfumato.watching import steps
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -162,7 +163,7 @@ class SmallSum(Attack):
         )
         accurate = [np.zeros((self.trials, len(each.codes)), dtype=np.bool_) for each in concepts]
         noise = NoiseSource.from_operating_system() if self.seed is None else NoiseSource.seeded(self.seed)
-        for trial in range(self.trials):
+        for trial in steps(f"Simulating releases of {name}", range(self.trials)):
             fresh = noise.named(f"trial {trial} of {name}")
             drawn = draw_decoys(values[:usable], size, gamma, fresh, partition=law.partition)
             model = DecoyModel(np.bincount(drawn, minlength=size).astype(np.float64), gamma)

@@ -20,6 +20,7 @@ from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
+from sfumato.watching import steps
 
 TARGETS_PER_BLOCK = 256
 """Targets scored at once; each takes one number for every record."""
@@ -85,7 +86,7 @@ def match_records(
     wanted = _wanted(known, weights, value_tolerance, pairs)
     parts = [
         _lead(np.asarray((wanted[first : first + TARGETS_PER_BLOCK] @ matrix.T).toarray(), np.float64))
-        for first in range(0, known.number_of_units, TARGETS_PER_BLOCK)
+        for first in steps("Comparing people", range(0, known.number_of_units, TARGETS_PER_BLOCK))
     ]
     best = np.concatenate([part[0] for part in parts])
     gap = np.concatenate([part[1] for part in parts])

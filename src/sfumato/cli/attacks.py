@@ -8,7 +8,7 @@ import typer
 
 from sfumato.cli.completion import complete_attacks
 from sfumato.cli.options import AsJson
-from sfumato.cli.showing import show, show_json, talk
+from sfumato.cli.showing import show, show_json, talk, tell
 
 EXAMPLES = (
     "sfumato attacks",
@@ -40,7 +40,7 @@ def attacks(
         if as_json:
             show_json(rows)
         else:
-            typer.echo(
+            tell(
                 "\n\n".join(f"{row['name']}\n  {row['title']} (on {', '.join(row['laws'])})" for row in rows)
             )
         return

@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.completion import complete_datasets
 from sfumato.cli.options import AsJson
 from sfumato.cli.progress import progress_bar
-from sfumato.cli.showing import show_json, talk
+from sfumato.cli.showing import show_json, talk, tell
 from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def list_cards(*, as_json: AsJson = False) -> None:
     if as_json:
         show_json([each.to_dict() for each in cards])
         return
-    typer.echo(
+    tell(
         "\n\n".join(
             f"{each.name} ({each.kind}): {each.title}\n"
             f"  {each.attributes}\n  Source: {each.source}\n  Licence: {each.licence}\n  Cite: {each.citation}\n"
@@ -92,4 +92,4 @@ def _show_files(files: DatasetFiles, *, as_json: bool) -> None:
     if as_json:
         show_json(files.to_dict())
     else:
-        typer.echo(f"{files.data}: {counted(files.rows, 'row')}\n{files.schema}: their schema")
+        tell(f"{files.data}: {counted(files.rows, 'row')}\n{files.schema}: their schema")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli.options import AsJson
-from sfumato.cli.showing import show_json, talk
+from sfumato.cli.showing import show_json, talk, tell
 
 EXAMPLES = (
     "sfumato demo",
@@ -27,6 +27,6 @@ def demo(
     """Publish an embedded sample several ways, ask the same questions of each, and write a report."""
     from sfumato.report.demonstration import run_demonstration
 
-    report = run_demonstration(out, say=talk if as_json else typer.echo)
+    report = run_demonstration(out, say=talk if as_json else tell)
     if as_json:
         show_json({"report": str(report)})

@@ -36,6 +36,14 @@ _PACKAGE = Path(__file__).parent.parent
 class GuardedGroup(TyperGroup):
     """A group of verbs whose errors all end in a sentence on stderr and a stated exit code."""
 
+    def make_context(self, *arguments: Any, **named: Any) -> Any:
+        """Parse what was typed; typer itself would be stopped without a word."""
+        try:
+            return super().make_context(*arguments, **named)
+        except KeyboardInterrupt:
+            talk(STOPPED)
+            raise typer.Exit(INTERRUPTED) from None
+
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own context class
         """Run a verb."""
         try:

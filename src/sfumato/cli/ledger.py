@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sfumato.cli.options import AsJson, LedgerFile, ledger_named
-from sfumato.cli.showing import show_json, talk
+from sfumato.cli.showing import show_json, talk, tell
 
 if TYPE_CHECKING:
     from sfumato.custody.ledger import Entry
@@ -26,7 +26,7 @@ def list_entries(*, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
         talk("The ledger is empty.")
     else:
         for each in entries:
-            typer.echo(f"{each.number:>4}  {each.when}  {_state(each):<9}  {each.method}  {each.folder}")
+            tell(f"{each.number:>4}  {each.when}  {_state(each):<9}  {each.method}  {each.folder}")
 
 
 def compose(*, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
@@ -46,7 +46,7 @@ def compose(*, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
     if as_json:
         show_json([each.to_dict() for each in compositions])
     elif compositions:
-        typer.echo("\n\n".join(each.summary() for each in compositions))
+        tell("\n\n".join(each.summary() for each in compositions))
     else:
         talk("No release is out.")
 

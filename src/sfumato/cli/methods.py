@@ -8,7 +8,7 @@ import typer
 
 from sfumato.cli.completion import complete_methods
 from sfumato.cli.options import AsJson
-from sfumato.cli.showing import show, show_json
+from sfumato.cli.showing import show, show_json, tell
 
 EXAMPLES = (
     "sfumato methods",
@@ -38,7 +38,7 @@ def methods(
         if as_json:
             show_json(rows)
         else:
-            typer.echo(
+            tell(
                 "\n\n".join(
                     f"{row['name']}: {row['title']}\n{wrapped(row['promise'], indent=2)}" for row in rows
                 )

@@ -3,45 +3,126 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from sfumato.watching import watched_by, watcher
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
 SECONDS_BEFORE_SHOWING = 0.5
 """Work shorter than this is over before anybody could read about it."""
 
+SECONDS_OF_SILENCE = 1.5
+"""After so long without any phase or output it is said that work goes on."""
+
+SECONDS_BETWEEN_LOOKS = 0.25
+"""How often it is looked whether something has become long enough to be shown."""
+
+UNNAMED = "Working"
+"""The phase of work that says nothing of itself."""
+
+
+@dataclass
+class _Phase:
+    """What runs, since when, how far it is, and its line if it has one."""
+
+    name: str
+    done: float = 0.0
+    total: float | None = None
+    since: float = field(default_factory=time.monotonic)
+    line: TaskID | None = None
+
 
 class TerminalWatcher:
-    """One line on stderr for the phase that runs; gone when the phase is."""
+    """A line on stderr for each phase that runs, inner ones below outer ones; gone when the phase is.
+
+    Phases are looked at by a thread of its own, because what runs long in one piece tells nothing meanwhile.
+    """
 
     def __init__(self) -> None:
-        self._phase: str | None = None
-        self._since = 0.0
+        self._phases: list[_Phase] = []
+        self._unnamed = _Phase(UNNAMED)
         self._display: Progress | None = None
+        self._lock = threading.RLock()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="sfumato-progress", daemon=True)
+        self._thread.start()
 
     def show(self, phase: str, done: float, total: float | None) -> None:
-        """Say how far a phase is."""
-        if phase != self._phase:
-            self.finish()
-            self._phase, self._since = phase, time.monotonic()
-        if self._display is None and time.monotonic() - self._since >= SECONDS_BEFORE_SHOWING:
-            self._display = _display()
-            self._display.add_task(phase, total=total)
-            self._display.start()
-        if self._display is not None:
-            self._display.update(self._display.task_ids[0], completed=done, total=total)
+        """Say how far a phase is; those that began inside it are over."""
+        with self._lock:
+            if phase not in [each.name for each in self._phases]:
+                self._phases.append(_Phase(phase))
+            while self._phases[-1].name != phase:
+                self._take_away(self._phases.pop())
+            self._phases[-1].done, self._phases[-1].total = done, total
+            self._refresh()
 
     def finish(self) -> None:
-        """Take the line away, so that results are not written into it."""
+        """Say that the innermost phase is over."""
+        with self._lock:
+            if self._phases:
+                self._take_away(self._phases.pop())
+            self._unnamed.since = time.monotonic()
+            self._refresh()
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """Lines are taken away, and none is drawn inside the block: something else is written there."""
+        with self._lock:
+            for each in (*self._phases, self._unnamed):
+                self._take_away(each)
+            yield
+            self._unnamed.since = time.monotonic()
+
+    def close(self) -> None:
+        """Show nothing any more."""
+        self._over.set()
+        self._thread.join()
+        with self.silent():
+            self._phases = []
+
+    def _look(self) -> None:
+        while not self._over.wait(SECONDS_BETWEEN_LOOKS):
+            with self._lock:
+                self._refresh()
+
+    def _refresh(self) -> None:
+        """Give a line to what is long enough, and none to what is over."""
+        now = time.monotonic()
+        for each in self._phases:
+            if each.line is not None or now - each.since >= SECONDS_BEFORE_SHOWING:
+                self._take_away(self._unnamed)
+                self._draw(each)
+        if not self._phases and now - self._unnamed.since >= SECONDS_OF_SILENCE:
+            self._draw(self._unnamed)
+
+    def _draw(self, phase: _Phase) -> None:
+        if self._display is None:
+            self._display = _display()
+            self._display.start()
+        if phase.line is None:
+            phase.line = self._display.add_task(phase.name, total=phase.total)
+        self._display.update(phase.line, completed=phase.done, total=phase.total)
+
+    def _take_away(self, phase: _Phase) -> None:
+        if self._display is not None and phase.line is not None:
+            if len(self._display.task_ids) == 1:
+                self._stop()
+            else:
+                self._display.remove_task(phase.line)
+        phase.line = None
+
+    def _stop(self) -> None:
         if self._display is not None:
             self._display.stop()
-        self._phase, self._display = None, None
+        self._display = None
 
 
 def _display() -> Progress:
@@ -84,7 +165,7 @@ def shown_on_terminal() -> Iterator[None]:
         with watched_by(shown):
             yield
     finally:
-        shown.finish()
+        shown.close()
 
 
 @contextmanager
@@ -115,4 +196,5 @@ def progress_bar(title: str, total: Callable[[], int | None]) -> Iterator[Callab
     try:
         yield advance
     finally:
-        found.finish()
+        if rows:
+            found.finish()

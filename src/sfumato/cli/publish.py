@@ -19,7 +19,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.reading import Reading, with_options
-from sfumato.cli.showing import show_json, talk, warn
+from sfumato.cli.showing import ask_password, show_json, talk, tell, warn
 from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:
@@ -79,11 +79,7 @@ def publish(
     from sfumato.release.signature import Signer
 
     chosen = design_from(method, settings, design)
-    signer = (
-        None
-        if sign is None
-        else Signer(sign, password=lambda: typer.prompt("Password of the key", hide_input=True))
-    )
+    signer = None if sign is None else Signer(sign, password=lambda: ask_password("Password of the key"))
     private = reading.read_table(data, schema)
     if seed is not None:
         warn("this release is NOT PRIVATE. Whoever knows or guesses the seed can undo the noise.")
@@ -109,7 +105,7 @@ def publish(
     if as_json:
         show_json(_facts(release))
     else:
-        typer.echo(_summary(release))
+        tell(_summary(release))
     talk(f"Next: sfumato report {out} --out report.html")
 
 

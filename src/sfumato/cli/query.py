@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.options import AsJson, Confidence, EstimatorName, ReleaseFolder, TargetName
 from sfumato.cli.reading import Running, with_options
-from sfumato.cli.showing import show, show_json
+from sfumato.cli.showing import show, show_json, tell
 
 EXAMPLES = (
     "sfumato query release \"occupation = 'Sales' AND age < 35\"",
@@ -80,7 +80,7 @@ def query(
         if as_json:
             show_json([each.to_dict() for each in answers])
         else:
-            typer.echo("\n\n".join(each.summary() for each in answers))
+            tell("\n\n".join(each.summary() for each in answers))
         return
     if given is None:
         answer = opened.query(question, confidence_level=confidence, target=target, estimator=estimator)

@@ -10,7 +10,7 @@ import typer
 
 from sfumato.cli.options import AsJson, ReleaseFolder
 from sfumato.cli.reading import Reading, with_options
-from sfumato.cli.showing import show_json, talk
+from sfumato.cli.showing import show_json, talk, tell
 
 EXAMPLES = (
     "sfumato report release --out report.html",
@@ -50,4 +50,4 @@ def report(
     if as_json:
         show_json({"report": str(page), "private": private is not None})
     else:
-        typer.echo(str(page))
+        tell(str(page))

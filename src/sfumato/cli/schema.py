@@ -10,7 +10,7 @@ import typer
 from sfumato.cli.guard import REFUSED
 from sfumato.cli.options import AsJson, Data
 from sfumato.cli.reading import Reading, with_options
-from sfumato.cli.showing import show, show_json, talk, warn
+from sfumato.cli.showing import show, show_json, talk, tell, warn
 
 EXPLAIN_EXAMPLES = ("sfumato schema explain", "sfumato schema explain dates")
 CHECK_EXAMPLES = ("sfumato schema check people.csv schema.toml",)
@@ -50,7 +50,7 @@ def infer(
     if as_json:
         show_json({"schema": str(out), **guess.to_dict()})
     else:
-        typer.echo(guess.summary())
+        tell(guess.summary())
     warn(f"{out} holds values from the data. Keep it private until a person has checked it.")
     title = "Decide before publishing, most harmful first; the file says everything there is to check:"
     talk("\n".join([title, *(f"{place}. {each}" for place, each in enumerate(guess.decisions, 1))]))

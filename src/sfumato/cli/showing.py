@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 import typer
 
+from sfumato.watching import silence
+
 
 class Result(Protocol):
     """Anything with a text for people and plain data for programs."""
@@ -24,13 +26,25 @@ def show(result: Result, *, as_json: bool) -> None:
     if as_json:
         show_json(result.to_dict())
     else:
-        typer.echo(result.summary())
+        tell(result.summary())
 
 
 def show_json(content: Any) -> None:
     """Print plain data as JSON."""
     # ASCII, so that the text is valid JSON in whatever encoding stdout has.
-    typer.echo(json.dumps(_without_nan(content), indent=2, allow_nan=False))
+    tell(json.dumps(_without_nan(content), indent=2, allow_nan=False))
+
+
+def tell(text: str) -> None:
+    """Print text on stdout."""
+    with silence():
+        typer.echo(text)
+
+
+def ask_password(question: str) -> str:
+    """Ask for what must not be seen."""
+    with silence():
+        return str(typer.prompt(question, hide_input=True))
 
 
 def _without_nan(content: Any) -> Any:
@@ -46,9 +60,11 @@ def _without_nan(content: Any) -> Any:
 
 def talk(sentence: str) -> None:
     """Say something on stderr."""
-    typer.echo(sentence, err=True)
+    with silence():
+        typer.echo(sentence, err=True)
 
 
 def warn(sentence: str) -> None:
     """Say something on stderr that must not be overlooked."""
-    typer.secho(f"WARNING: {sentence}", err=True, bold=True, fg="red")
+    with silence():
+        typer.secho(f"WARNING: {sentence}", err=True, bold=True, fg="red")

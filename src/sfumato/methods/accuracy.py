@@ -14,6 +14,7 @@ from sfumato.values.counts import CountTable
 from sfumato.values.number_text import Cell, percent
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.watching import steps
 
 SHARES = (0.001, 0.01, 0.1, 0.5)
 """Shares of rows that a category may have, for which a plan states the expected error of its count."""
@@ -97,7 +98,7 @@ class ExpectedErrors:
     def _worst(self) -> dict[str, tuple[tuple[Cell, int], ...]]:
         return {
             each.name: tuple(self._largest(each, share) for share in _shares(each))
-            for each in self.schema.publishable.attributes
+            for each in steps("Expected errors", self.schema.publishable.attributes)
         }
 
     @property
@@ -108,7 +109,7 @@ class ExpectedErrors:
     def _among(self) -> dict[tuple[str, float], tuple[Cell, ...]]:
         """Of the category that has the largest error among all rows."""
         found: dict[tuple[str, float], tuple[Cell, ...]] = {}
-        for each in self.schema.publishable.attributes:
+        for each in steps("Expected errors among parts of the rows", self.schema.publishable.attributes):
             worst = zip(_shares(each), self._worst[each.name], strict=True)
             cells = [self._in_parts(self._spread(each, share, code), code) for share, (_, code) in worst]
             found |= {(each.name, part): tuple(column) for part, *column in zip(PARTS, *cells, strict=True)}

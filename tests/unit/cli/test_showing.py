@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 
 import pytest
 
 from sfumato.cli.describing import section_of, type_in_words
 from sfumato.cli.progress import progress_bar, shown_on_terminal
-from sfumato.cli.showing import show_json
+from sfumato.cli.showing import show_json, talk, tell, warn
+from sfumato.watching import steps
 
 
 class Terminal(io.StringIO):
@@ -46,6 +48,67 @@ def test_progress_is_shown_on_a_terminal_s_stderr(monkeypatch, capsys):
     assert "Working" in terminal.getvalue()
     assert "100%" in terminal.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def quick_terminal(monkeypatch):
+    """A terminal on stderr on which everything is shown at once; no fixture, since pytest sets stderr after those."""
+    found = Terminal()
+    monkeypatch.setattr(sys, "stderr", found)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    for name in ("SECONDS_BEFORE_SHOWING", "SECONDS_OF_SILENCE"):
+        monkeypatch.setattr(f"sfumato.cli.progress.{name}", 0)
+    monkeypatch.setattr("sfumato.cli.progress.SECONDS_BETWEEN_LOOKS", 0.01)
+    return found
+
+
+def wait_for(terminal, text):
+    """Work in one piece, until somebody else has shown something."""
+    deadline = time.monotonic() + 30
+    while text not in terminal.getvalue():
+        assert time.monotonic() < deadline, f"{text} is not shown"
+        time.sleep(0.01)
+
+
+def test_work_that_says_nothing_of_itself_is_shown_too(monkeypatch):
+    """Whoever waits sees that something goes on, and for how long."""
+    terminal = quick_terminal(monkeypatch)
+    with shown_on_terminal():
+        wait_for(terminal, "Working")
+
+
+def test_a_long_step_is_shown_before_it_is_over(monkeypatch):
+    """Of three steps the first takes long; it is not told of again meanwhile."""
+    terminal = quick_terminal(monkeypatch)
+    with shown_on_terminal():
+        for _ in steps("Fitting", range(3)):
+            wait_for(terminal, "Fitting")
+            wait_for(terminal, "left:")
+
+
+def test_inner_phases_do_not_end_outer_ones(monkeypatch):
+    """The outer line is there again with what it had, after an inner phase is over."""
+    terminal = quick_terminal(monkeypatch)
+    with shown_on_terminal():
+        for number in steps("Outer", range(4)):
+            for _ in steps("Inner", range(1)):
+                pass
+            if number == 2:
+                wait_for(terminal, "50%")
+
+
+@pytest.mark.parametrize("write", [talk, warn, tell, lambda text: show_json([text])])
+def test_what_is_written_does_not_stand_in_a_line_of_progress(monkeypatch, write):
+    """When it is written the line is gone and the cursor back."""
+    terminal, before = quick_terminal(monkeypatch), []
+    for name in ("echo", "secho"):
+        monkeypatch.setattr(f"typer.{name}", lambda *_, **__: before.append(terminal.getvalue()))
+    with shown_on_terminal():
+        wait_for(terminal, "Working")
+        write("a result")
+    taken_away = before[0].rpartition("Working")[2]
+    assert "\x1b[2K" in taken_away
+    assert "\x1b[?25h" in taken_away
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,13 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 
 import pyarrow as pa
 import pytest
+from typer.core import TyperGroup
 
+from sfumato.cli import main
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.sources.arrow import ArrowData
 from sfumato.watching import steps, watched_by
@@ -113,6 +116,10 @@ class Recorder:
         """Count it."""
         self.finished += 1
 
+    def silent(self):
+        """Nothing to take away."""
+        return nullcontext()
+
 
 def test_steps_are_told_and_finished():
     """Each item is told of before it is worked on, and the end is said."""
@@ -121,6 +128,32 @@ def test_steps_are_told_and_finished():
         assert list(steps("Counting", "ab")) == ["a", "b"]
     assert recorder.shown == [("Counting", 0, 2), ("Counting", 1, 2)]
     assert recorder.finished == 1
+
+
+def test_a_loop_that_is_left_early_is_finished_too():
+    """What stopped looking for something is no longer under way."""
+    recorder = Recorder()
+    with watched_by(recorder):
+        for item in steps("Searching", "abc"):
+            if item == "b":
+                break
+    assert recorder.shown == [("Searching", 0, 3), ("Searching", 1, 3)]
+    assert recorder.finished == 1
+
+
+@pytest.mark.parametrize("place", ["make_context", "invoke"])
+def test_control_c_while_the_command_is_parsed_is_said_too(monkeypatch, capsys, place):
+    """Typer by itself would end with 130 and not a word."""
+
+    def interrupt(*_arguments, **_named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(TyperGroup, place, interrupt)
+    monkeypatch.setattr(sys, "argv", ["sfumato", "methods"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
 
 
 def test_a_long_query_tells_how_far_it_is():

@@ -9,6 +9,7 @@ from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import draw_permutations, permutation_marginals
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.watching import steps
 
 
 def sample(
@@ -49,7 +50,7 @@ def sample(
     """
     counts = _random_counts(people)
     totals = [np.zeros(block.cells.shape) for block in people.blocks]
-    for sweep in range(burn_in + sweeps):
+    for sweep in steps("Drawing assignments", range(burn_in + sweeps)):
         likelihoods = _draw_likelihoods(people, counts, generator, beta, allowed)
         matrices = [likelihoods.ravel()[block.cells] for block in people.blocks]
         drawn = [draw_permutations(matrix, generator) for matrix in matrices]

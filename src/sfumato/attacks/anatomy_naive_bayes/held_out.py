@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Fit, NaiveBayes
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.watching import steps
 
 PARTS = 5
 """Parts into which buckets are dealt; beliefs about each come from a model of the others."""
@@ -145,7 +146,7 @@ def learn_from_others(
     trusts = [Trust(power, overall, 0.0) for overall, power in itertools.product(OVERALL_PEOPLE, POWERS)]
     scores = np.zeros((len(trusts), len(DOUBTS)))
     fits, models, judged = [], [], 0
-    for part in range(PARTS):
+    for part in steps("Learning from other buckets", range(PARTS)):
         others = people.only([each != part for each in parts], most=learn_from, generator=generator)
         held_out = people.only([each == part for each in parts], most=learn_from, generator=generator)
         tried = fits_to(others)

@@ -10,6 +10,7 @@ import numpy as np
 from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.attacks.anatomy_naive_bayes.permutations import balanced_marginals, permutation_marginals
 from sfumato.values.arrays import Booleans, Floats
+from sfumato.watching import steps
 
 Expectation = Literal["exact", "balanced", "restricted", "approximate"]
 """``exact``: over the permutations of each bucket. ``balanced``: likelihoods of a bucket scaled so that people and
@@ -212,7 +213,7 @@ def fit(
     model = start
     objectives: list[float] = []
     has_converged = False
-    for cycle in range(cycles + 1):
+    for cycle in steps("Fitting, at most", range(cycles + 1)):
         counts, log_likelihood = expected_counts(people, model, expectation, allowed)
         objective = log_likelihood + model.log_prior(alpha, beta)
         if objectives and objective < objectives[-1] - SLACK[expectation] * max(abs(objective), 1):

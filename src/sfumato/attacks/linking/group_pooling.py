@@ -12,6 +12,7 @@ import numpy as np
 
 from sfumato.chance.distortion import AxisMatrix, contract, transposed
 from sfumato.values.arrays import Floats, Integers
+from sfumato.watching import steps
 
 STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
 """Numbers of overall rows tried, from groups that are all alike to groups by themselves."""
@@ -218,15 +219,15 @@ def _judged(
 ) -> Iterator[tuple[Floats, Floats]]:
     """For each part, log probability of its rows under every strength's fit to the others, and their number."""
     affordable = CELLS_OF_ALL_TRIALS // (published.size * FOLDS * len(STRENGTHS))
-    steps = min(max(affordable, FEWEST_STEPS), STEPS_OF_A_TRIAL)
-    for held_out in parts:
+    rounds = min(max(affordable, FEWEST_STEPS), STEPS_OF_A_TRIAL)
+    for _, held_out in zip(steps("Judging how alike groups are", range(FOLDS)), parts, strict=True):
         kept = published - held_out
         occupied = held_out > 0
         current, found = None, []
         for strength in STRENGTHS:
             # Fewer rows are kept than there are; the overall ones must weigh as much beside them.
             weight = (1 - 1 / FOLDS) * strength
-            current = pooled_counts(kept, matrices, weight, start=current, steps=steps)
+            current = pooled_counts(kept, matrices, weight, start=current, steps=rounds)
             expected = contract(current, matrices)[occupied] / max(float(kept.sum()), 1.0)
             found.append(np.log(np.maximum(expected, np.finfo(np.float64).tiny)))
         yield np.stack(found), held_out[occupied]

@@ -30,6 +30,7 @@ from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
+from sfumato.watching import steps
 
 Covers = tuple[tuple[int, ...], ...]
 
@@ -262,7 +263,7 @@ def outside_records(classes: PublishedClasses, knowledge: Knowledge) -> Integers
     # Where published values overlap, as those of local recoding do, every pair is compared.
     fits = np.zeros(len(classes.sizes), dtype=np.int64)
     turn = max(1, PAIRS_AT_ONCE // max(len(people.counts), 1))
-    for start in range(0, len(fits), turn):
+    for start in steps("Comparing classes with people", range(0, len(fits), turn)):
         part = slice(start, start + turn)
         pairs = np.ones((len(fits[part]), len(people.counts)), dtype=np.bool_)
         for place, table, theirs in zip(shared, tables, people.codes, strict=True):
