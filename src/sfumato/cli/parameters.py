@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -107,11 +108,14 @@ def parse_value(text: str) -> Any:
 
     Examples
     --------
-    >>> parse_value("0.5"), parse_value('["a", "b"]'), parse_value("true"), parse_value("job")
+    >>> parse_value(".5"), parse_value('["a", "b"]'), parse_value("true"), parse_value("job")
     (0.5, ['a', 'b'], True, 'job')
     """
     if text.startswith("@"):
         return _read_value(Path(text[1:]))
+    if re.fullmatch(r"[+-]?(\d+\.|\.\d+)", text):
+        # TOML wants digits on both sides of the point, people do not.
+        return float(text)
     try:
         content = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:

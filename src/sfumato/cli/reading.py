@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 import inspect
 from collections.abc import Callable
@@ -112,10 +113,25 @@ class Reading(Running):
         ),
     ] = None
 
+    names: Annotated[
+        str | None,
+        typer.Option(
+            "--names",
+            metavar="A,B,...",
+            help="Names of all columns of a text file that has no header line.",
+            rich_help_panel=PANEL,
+        ),
+    ] = None
+
     @property
-    def source_options(self) -> dict[str, str | None]:
+    def source_options(self) -> dict[str, Any]:
         """What was said about the source, as functions that read take it."""
-        return {name: getattr(self, name) for name in ("table", "query", "encoding", "delimiter")}
+        said = {name: getattr(self, name) for name in ("table", "query", "encoding", "delimiter")}
+        # As a line of a text file, so that a name may hold a comma in quotes.
+        return {
+            **said,
+            "names": None if self.names is None else next(csv.reader([self.names], skipinitialspace=True)),
+        }
 
     def read_table(self, data: str, schema: Schema | Path) -> PrivateTable:
         """Private rows; what a reader might not expect of them is said."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,6 +88,7 @@ def check_schema(
     query: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    names: Sequence[str] | None = None,
     engine: Engine | None = None,
 ) -> SchemaCheck:
     r"""Hold data against a schema, and name everything that does not fit.
@@ -97,7 +99,7 @@ def check_schema(
         Anything :func:`~sfumato.data.private_table.read_table` takes.
     schema
         What they should fit.
-    table, query, encoding, delimiter, engine
+    table, query, encoding, delimiter, names, engine
         As for :func:`~sfumato.data.private_table.read_table`.
 
     Examples
@@ -110,7 +112,7 @@ def check_schema(
     job     missing     1
     job     outside     1
     """
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
     present = source.columns()
     absent = tuple((name, nearest(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)

@@ -103,8 +103,9 @@ def read_knowledge(
     query: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    names: Sequence[str] | None = None,
     engine: Engine | None = None,
 ) -> Knowledge:
     """Outside records from anything :func:`~sfumato.data.private_table.read_table` takes."""
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
     return knowledge_from(source, schema, engine=engine)

@@ -157,6 +157,7 @@ def read_table(
     query: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    names: Sequence[str] | None = None,
     engine: Engine | None = None,
 ) -> PrivateTable:
     r"""Private rows from a file, a database or a table in memory.
@@ -175,8 +176,8 @@ def read_table(
         Table of a database.
     query
         SQL that gives the rows: a database's own, or else DuckDB's, which calls the rows ``data``.
-    encoding, delimiter
-        Of a text file, where it does not say them itself.
+    encoding, delimiter, names
+        Of a text file, where it does not say them itself: names of columns where it has no header line.
     engine
         DuckDB on this machine unless said otherwise.
 
@@ -193,7 +194,7 @@ def read_table(
     PrivateTable(job)
     """
     known = schema if isinstance(schema, Schema) else Schema.read(schema)
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
     present = source.columns()
     absent = [name for name in known.names if name not in present]
     if absent:

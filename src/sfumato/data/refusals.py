@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from sfumato.data.sources.base import Source
@@ -12,7 +13,7 @@ from sfumato.values.schema import Attribute
 def unreadable(source: Source, error: Exception) -> SourceError:
     """A sentence for a failed read. The engine's own text quotes lines of the data, so none of it is used."""
     kind = str(error).lower()
-    # Only these fixed words are looked for; no part of the text goes on.
+    # Only these fixed words are looked for; no part of the text goes on but the number of a line.
     if "unicode" in kind or "utf-8" in kind or "utf8" in kind or "encoding" in kind:
         reason = (
             "it holds bytes that are not in the encoding it is read in, UTF-8 unless said otherwise. "
@@ -23,8 +24,10 @@ def unreadable(source: Source, error: Exception) -> SourceError:
     elif "maximum line size" in kind:
         reason = "some line is longer than two million bytes. Is a quote not closed? Otherwise shorten the cell, or leave the column out"
     elif "csv" in kind:
+        found = re.search(r"csv error on line: (\d+)", kind)
+        line = "some line" if found is None else f"line {int(found[1]):,}"
         reason = (
-            "some line does not have the header's number of columns, or a quote is not closed. Mend the line"
+            f"{line} does not have the header's number of columns, or a quote is not closed. Mend the line"
         )
     else:
         reason = source.cure

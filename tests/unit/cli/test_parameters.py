@@ -13,6 +13,8 @@ from sfumato.methods.base import METHODS
     ("text", "value"),
     [
         ("0.5", 0.5),
+        (".5", 0.5),
+        ("-1.", -1.0),
         ("3", 3),
         ("true", True),
         ('["a", "b"]', ["a", "b"]),

@@ -18,7 +18,7 @@ READ_DATA = [
 ]
 READ_RELEASES = [("query",), ("counts",), ("mean",), ("measures",), ("regression",)]
 RUNNING = ("--engine", "--threads", "--memory", "--temp-dir")
-SOURCE = ("--table", "--query", "--encoding", "--delimiter")
+SOURCE = ("--table", "--query", "--encoding", "--delimiter", "--names")
 INSPECT = ("inspect", "people.csv", "--schema", "schema.toml")
 
 
@@ -40,7 +40,7 @@ def test_options_arrive_as_one_value():
 
     verb(
         "a.csv",
-        **dict.fromkeys(("table", "query", "delimiter", "temp_dir")),
+        **dict.fromkeys(("table", "query", "delimiter", "names", "temp_dir")),
         engine="duckdb",
         threads=2,
         memory="2GB",
@@ -87,6 +87,19 @@ def test_who_did_not_consent_is_not_published(run, folder):
     )
     assert outcome.exit_code == 0, outcome.stderr
     assert "30 rows" in outcome.stdout
+
+
+def test_a_file_without_a_header_line_is_named_on_the_command_line(run, folder):
+    """What infer refuses says the option; a name may hold a comma in quotes."""
+    (folder / "bare.csv").write_text("30;yes\n41;no\n" * 30)
+    refused = run("schema", "infer", "bare.csv", "--out", "bare.toml")
+    assert refused.exit_code == 1
+    assert "--names" in refused.stderr
+    outcome = run("schema", "infer", "bare.csv", "--out", "bare.toml", "--names", '"age, years",hiv')
+    assert outcome.exit_code == 0, outcome.stderr
+    assert '[attributes."age, years"]' in (folder / "bare.toml").read_text()
+    checked = run("schema", "check", "bare.csv", "bare.toml", "--names", '"age, years", hiv')
+    assert checked.exit_code == 0, checked.stderr
 
 
 def test_remarks_on_a_file_are_said(run, folder):

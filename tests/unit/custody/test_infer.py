@@ -262,7 +262,7 @@ def test_secrets_by_name_are_one_decision_with_each_reason():
     """Several named columns are one question; each says which word it was."""
     guess = infer(salary=["low", "high"] * 20, Krankheit=["A", "B"] * 20)
     assert guess.decisions[0].startswith(
-        "'salary' (the name says 'salary'), 'Krankheit' (the name says 'krankheit'): Taken for sensitive"
+        "'salary' (its name or description says 'salary'), 'Krankheit' (its name or description says 'krankheit'): Taken for "
     )
 
 

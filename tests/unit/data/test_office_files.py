@@ -167,6 +167,19 @@ def test_a_first_column_without_a_name_is_said_and_others_are_refused(book, tmp_
     assert "Male" not in str(caught.value)
 
 
+def test_rows_without_anything_in_them_are_nobody(tmp_path):
+    """A line between two parts of a sheet is no person, and that it was left out is said."""
+    made = openpyxl.Workbook()
+    for row in (["job", "age"], ["a", 31], [None, None], [None, 40], [None, None], ["b", 50]):
+        made.active.append(row)
+    made.save(tmp_path / "gaps.xlsx")
+    source = open_source(tmp_path / "gaps.xlsx")
+    assert source.remarks == ("gaps.xlsx: 2 rows without anything in a cell, not read.",)
+    schema = '[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]\nmissing = "category"'
+    table = read_table(tmp_path / "gaps.xlsx", Schema.from_toml(schema))
+    assert table.count_by(["job"]).counts.tolist() == [1, 1, 1]
+
+
 def test_a_sheet_must_be_named_where_there_are_several(book):
     """The names of sheets are listed, the nearest is suggested."""
     with pytest.raises(SourceError, match=r"has the sheets 'Notes', 'People'\. Say which by --table"):

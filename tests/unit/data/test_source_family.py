@@ -55,6 +55,18 @@ def test_a_query_chooses_rows_of_every_source(consents):
     assert table.count_by(["job"]).counts.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("ending", ["sqlite", "sqlite3", "db", "gpkg"])
+def test_a_file_of_sqlite_is_recognised_by_what_is_in_it(tmp_path, ending):
+    """Its path alone is enough; others use its endings too."""
+    path = tmp_path / f"people.{ending}"
+    with sqlite3.connect(path) as connection:
+        ROWS.to_sql("people", connection, index=False)
+    connection.close()
+    assert read_table(path, SCHEMA, table="people").count_by(["job"]).counts.tolist() == [1, 2]
+    with pytest.raises(SourceError, match="--table or --query"):
+        open_source(path)
+
+
 def test_a_query_calls_the_named_table_data(tmp_path):
     """In a database file both names are understood."""
     with duckdb.connect(str(tmp_path / "people.duckdb")) as connection:
@@ -181,7 +193,7 @@ def test_a_source_says_what_it_reads(name):
     member = SOURCES.members[name]
     assert member.kind == name
     assert member.reads
-    assert member.takes <= {"table", "query", "encoding", "delimiter"}
+    assert member.takes <= {"table", "query", "encoding", "delimiter", "names"}
     assert (member.__doc__ or "").strip().split("\n")[0].endswith(".")
 
 

@@ -167,3 +167,42 @@ def test_a_file_that_may_not_be_read_is_said(tmp_path, monkeypatch, name):
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(SourceError, match="permission denied"):
         open_source(f"{tmp_path}/{name}").columns()
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_names_are_given_for_a_file_without_a_header_line(tmp_path, ending):
+    """The first line is a row like others."""
+    path = tmp_path / f"bare.{ending}"
+    raw = b"a;31\nb;40\na;50\n"
+    path.write_bytes(gzip.compress(raw) if ending.endswith("gz") else raw)
+    source = open_source(path, names=("job", "age"))
+    assert source.columns() == ("job", "age")
+    schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    assert read_table(path, schema, names=("job", "age")).count_by(["job"]).counts.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("names", [("job",), ("job", "age", "town")])
+def test_as_many_names_must_be_given_as_there_are_columns(tmp_path, names):
+    """Otherwise cells would be read under the names of others."""
+    path = tmp_path / "bare.csv"
+    path.write_text("a;31\nb;40\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=f"has 2 columns, and {len(names)} names were given"):
+        open_source(path, names=names).columns()
+
+
+def test_names_that_are_the_same_are_refused(tmp_path):
+    """As in a header."""
+    path = tmp_path / "bare.csv"
+    path.write_text("a;31\nb;40\n", encoding="utf-8")
+    with pytest.raises(SourceError, match="two columns named"):
+        open_source(path, names=("job", "Job")).columns()
+
+
+def test_the_line_that_cannot_be_read_is_said_by_its_number(tmp_path):
+    """Among millions nobody finds it otherwise; what stands in it is not said."""
+    path = tmp_path / "broken.csv"
+    path.write_text("job;age\n" + "a;31\n" * 1_500 + "SECRET-MARKER;31;7\n" + "b;40\n" * 10, encoding="utf-8")
+    schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    with pytest.raises(SourceError, match="line 1,502 does not have") as caught:
+        read_table(path, schema).count_by(["job"])
+    assert "SECRET" not in str(caught.value)

@@ -13,15 +13,20 @@ from typing import Any
 from sfumato.custody.infer.checks import Check, Harm
 from sfumato.custody.infer.edges import spread_edges, without_empty_bins
 from sfumato.custody.infer.inferred import ColumnFinding, InferredSchema
-from sfumato.custody.infer.kinds import Kind, date_bins, kind_of, prefix_length
+from sfumato.custody.infer.kinds import HOURS_OF_A_DAY, Kind, date_bins, kind_of, prefix_length
 from sfumato.custody.infer.name_hints import HOUSEHOLD_WORDS, IDENTIFIER_WORDS, sensitive_word, suggests
 from sfumato.custody.infer.profiles import ColumnProfile, count_in_bins, profile_columns
+from sfumato.custody.infer.summaries import is_value
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
+from sfumato.data.sql_text import quote_name
 from sfumato.errors import DataError, SourceError
 from sfumato.values.schema import Attribute, Role, Schema
+
+FEWEST_DIGITS_OF_CODES = 5
+"""Digits that every value has before it is asked whether they are codes; years have four."""
 
 SECRET_UNKNOWN = Check(
     Harm.SECRET_UNKNOWN,
@@ -43,6 +48,7 @@ def infer_schema(
     query: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    names: Sequence[str] | None = None,
     has_header: bool = False,
     engine: Engine | None = None,
 ) -> InferredSchema:
@@ -56,7 +62,7 @@ def infer_schema(
     ----------
     data
         Anything :func:`~sfumato.data.private_table.read_table` takes.
-    table, query, encoding, delimiter
+    table, query, encoding, delimiter, names
         As for :func:`~sfumato.data.private_table.read_table`.
     has_header
         The first line holds the names of the columns, although they look like values.
@@ -77,7 +83,7 @@ def infer_schema(
     >>> [(each.name, str(each.role), each.kind) for each in guess.findings]
     [('age', 'identifier', 'never read'), ('hiv', 'sensitive', 'categories')]
     """
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter)
+    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
     if not has_header:
         refuse_values_as_names(source)
     profiling = engine if isinstance(engine, DuckDBEngine) else DuckDBEngine()
@@ -87,8 +93,14 @@ def infer_schema(
     kinds = {each.name: kind_of(each) for each in profiles}
     edges = _edges(source, profiling, [each for each in profiles if kinds[each.name] is Kind.BINS])
     has_unique = any(each.is_unique and kinds[each.name] is Kind.IDENTIFIER for each in profiles)
+    labels = source.value_labels()
     described = _one_of_each(
-        [_describe(each, kinds[each.name], edges.get(each.name), has_unique=has_unique) for each in profiles]
+        [
+            _describe(
+                each, kinds[each.name], edges.get(each.name), labels.get(each.name, ()), has_unique=has_unique
+            )
+            for each in profiles
+        ]
     )
     attributes = tuple(attribute for attribute, _ in described if attribute is not None)
     if not any(each.role.is_published for each in attributes):
@@ -127,8 +139,8 @@ def refuse_names_among_values(source: Source, profiles: Sequence[ColumnProfile])
 
 def _no_header(source: Source, why: str) -> SourceError:
     return SourceError(
-        f"{source.description} seems to have no header line: {why}. Put a line with the names first; if the first line does "
-        "hold the names, say so with --header."
+        f"{source.description} seems to have no header line: {why}. Give the names of the columns by --names, or put a line with "
+        "them first; if the first line does hold them, say so with --header."
     )
 
 
@@ -170,28 +182,37 @@ def _one_of_each(described: list[_Described]) -> list[_Described]:
 
 
 def _describe(
-    profile: ColumnProfile, kind: Kind, edges: tuple[float, ...] | None, *, has_unique: bool
+    profile: ColumnProfile,
+    kind: Kind,
+    edges: tuple[float, ...] | None,
+    labels: tuple[str, ...],
+    *,
+    has_unique: bool,
 ) -> _Described:
     name = profile.name
+    said = {"description": profile.description} if profile.description else {}
+    signed = (_take_out_the_sign(profile),) if profile.shape.sign else ()
     if kind is Kind.CONSTANT:
         check = Check(Harm.LEFT_OUT, "Every row has the same value, or none, so it carries no information.")
         return None, ColumnFinding(name, None, kind.value, 0, (check,))
     if kind in (Kind.IDENTIFIER, Kind.TOGETHER, Kind.WEIGHT):
         role, check = _withheld(profile, kind, has_unique=has_unique)
         keys = profile.shape.notation.keys if kind is Kind.WEIGHT and profile.shape.notation else {}
-        attribute = Attribute.model_validate({"name": name, "role": role, **keys})
-        return attribute, ColumnFinding(name, role, kind.value, 0, (check,))
-    word = sensitive_word(name)
+        attribute = Attribute.model_validate({"name": name, "role": role, **keys, **said})
+        return attribute, ColumnFinding(name, role, kind.value, 0, (check, *signed))
+    word = sensitive_word(profile.words)
     role = Role.QUASI_IDENTIFIER if word is None else Role.SENSITIVE
-    domain, checks = _domain(profile, kind, edges)
+    domain, checks = _domain(profile, kind, edges, labels)
+    checks += signed
     attribute = Attribute.model_validate(
         {
             "name": name,
             "role": role,
+            "learned": True,
             **domain,
+            **said,
             "missing": "category" if profile.number_missing else "error",
             "missing_values": profile.shape.missing_texts,
-            "learned": True,
         }
     )
     if profile.shape.has_odd_texts:
@@ -215,7 +236,7 @@ def _withheld(profile: ColumnProfile, kind: Kind, *, has_unique: bool) -> tuple[
         )
     if kind is Kind.TOGETHER:
         # Where another column tells every row apart, rows are people and this one is what they share.
-        role = Role.HOUSEHOLD if has_unique or suggests(profile.name, HOUSEHOLD_WORDS) else Role.UNIT
+        role = Role.HOUSEHOLD if has_unique or suggests(profile.words, HOUSEHOLD_WORDS) else Role.UNIT
         other = Role.UNIT if role is Role.HOUSEHOLD else Role.HOUSEHOLD
         return role, Check(
             Harm.TOGETHER,
@@ -230,8 +251,20 @@ def _withheld(profile: ColumnProfile, kind: Kind, *, has_unique: bool) -> tuple[
     )
 
 
+def _take_out_the_sign(profile: ColumnProfile) -> Check:
+    # In brackets, because a shell would take a dollar with a backslash before it for something else.
+    sign = re.sub(r"[$.]", r"[\g<0>]", profile.shape.sign)
+    column = quote_name(profile.name)
+    return Check(
+        Harm.MISREAD,
+        "Its numbers have a sign behind them, so that they are texts here. Take the sign out and infer again, with "
+        '--query "select * replace (...) from data": for the dots comes what stands in brackets for each column, with commas between.',
+        because=f"regexp_replace({column}, '[\\s\\p{{Z}}]*{sign}', '') as {column}",
+    )
+
+
 def _domain(
-    profile: ColumnProfile, kind: Kind, edges: tuple[float, ...] | None
+    profile: ColumnProfile, kind: Kind, edges: tuple[float, ...] | None, labels: tuple[str, ...]
 ) -> tuple[dict[str, Any], tuple[Check, ...]]:
     """The guessed categories, bins or dates, and what to check about them."""
     shape = profile.shape
@@ -252,9 +285,25 @@ def _domain(
                     "Its numbers can be read in two ways, with a mark for decimals or for thousands. Check decimal and thousands.",
                 )
             )
+        if shape.digits is not None and shape.digits >= FEWEST_DIGITS_OF_CODES:
+            checks.append(
+                Check(
+                    Harm.MISREAD,
+                    f"Every value has {shape.digits} digits: are they amounts, or codes of a classification? Codes are not binned: "
+                    "give them prefix and categories, or the code_list that others published.",
+                )
+            )
         return {"bins": edges, **marks}, tuple(checks)
     if kind is Kind.DATES:
         return {"dates": date_bins(profile.dates)}, _checks_of_dates(profile)
+    if kind is Kind.HOURS:
+        hours = tuple(f"{hour:02}" for hour in range(HOURS_OF_A_DAY))
+        return {"prefix": 2, "categories": hours, "ordered": True, "learned": False}, (
+            Check(
+                Harm.EDGES,
+                "The hours of the day stand for its times: merge them where an hour says too much.",
+            ),
+        )
     if kind is Kind.PREFIX:
         length = prefix_length(profile)
         assert length is not None
@@ -270,6 +319,16 @@ def _domain(
         )
     assert profile.values is not None
     texts = tuple(text for text, _ in profile.values)
+    # A file may have a label for no answer without declaring its code missing.
+    declared = tuple(label for label in labels if is_value(label, shape.missing_texts))
+    if {*texts} <= {*declared}:
+        return {"categories": declared}, (
+            Check(
+                Harm.LEARNED,
+                "The categories are the labels that the file declares, in the order of its codes, those that no row has included "
+                "(learned = true). If they are those of the questionnaire, remove that line; if the order means something, say ordered.",
+            ),
+        )
     # Categories are unique, though texts such as 1 and 1.0 may be the same number.
     is_ordered = profile.is_number and len(profile.sample) == len(texts) > 2
     return {"categories": texts, **({"ordered": True} if is_ordered else {})}, (
@@ -307,6 +366,6 @@ def _why_role(word: str | None) -> Check:
         )
     return Check(
         Harm.SECRET,
-        "Taken for sensitive because of its name: is it what must be protected? If not, change its role.",
-        because=f"the name says {word!r}",
+        "Taken for sensitive because of what it is called: is it what must be protected? If not, change its role.",
+        because=f"its name or description says {word!r}",
     )

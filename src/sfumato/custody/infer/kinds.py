@@ -23,6 +23,8 @@ MOST_LISTED_NUMBERS = 20
 MOST_LISTED_DATES = 12
 """A column of dates with more different values than this gets periods."""
 
+HOURS_OF_A_DAY = 24
+
 MOST_LISTED_CODES = 50
 """A column of codes of one width with more different values than this is cut to their beginnings."""
 
@@ -44,6 +46,7 @@ class Kind(Enum):
     TOGETHER = "rows together"
     WEIGHT = "weight"
     DATES = "dates"
+    HOURS = "hours"
     PREFIX = "first characters"
     BINS = "bins"
     CATEGORIES = "categories"
@@ -66,6 +69,10 @@ def _are_dates(profile: ColumnProfile) -> bool:
     return bool(profile.dates) and profile.number_of_values > MOST_LISTED_DATES
 
 
+def _are_times_of_day(profile: ColumnProfile) -> bool:
+    return profile.shape.are_times_of_day and profile.number_of_values > HOURS_OF_A_DAY
+
+
 def _are_many_numbers(profile: ColumnProfile) -> bool:
     return profile.is_number and profile.number_of_values > MOST_LISTED_NUMBERS
 
@@ -78,11 +85,11 @@ def is_weight(profile: ColumnProfile) -> bool:
     """
     if not profile.is_number or profile.number_of_values <= MOST_LISTED_NUMBERS:
         return False
-    if suggests(profile.name, EXPANSION_WORDS):
+    if suggests(profile.words, EXPANSION_WORDS):
         return True
     if profile.shape.long_decimals < 0.8:
         return False
-    if suggests(profile.name, WEIGHT_WORDS):
+    if suggests(profile.words, WEIGHT_WORDS):
         return True
     assert profile.mean is not None
     is_scaled = abs(profile.mean - 1) < 0.02
@@ -101,10 +108,10 @@ def rows_belong_together(profile: ColumnProfile) -> bool:
     if profile.largest_group > max(LARGEST_HOUSEHOLD, rows / 100):
         # A column that happens to be sorted has equal values together too, but some have many rows.
         return False
-    if suggests(profile.name, HOUSEHOLD_WORDS) and 1.05 < rows_each < 50 and different > MOST_LISTED_NUMBERS:
+    if suggests(profile.words, HOUSEHOLD_WORDS) and 1.05 < rows_each < 50 and different > MOST_LISTED_NUMBERS:
         return True
     stand_together = profile.number_of_runs is not None and profile.number_of_runs <= 1.05 * different
-    return 1.15 < rows_each < MOST_ROWS_EACH and stand_together and sensitive_word(profile.name) is None
+    return 1.15 < rows_each < MOST_ROWS_EACH and stand_together and sensitive_word(profile.words) is None
 
 
 def _is_code(profile: ColumnProfile) -> bool:
@@ -114,11 +121,10 @@ def _is_code(profile: ColumnProfile) -> bool:
 
 
 def prefix_length(profile: ColumnProfile) -> int | None:
-    """The longest beginning of codes of which there are not too many to check."""
-    lengths = [
-        length for length, found in (profile.prefixes or {}).items() if 2 <= len(found) <= MOST_PREFIXES
-    ]
-    return max(lengths, default=None)
+    """The beginning of codes that tells most among those of which there are not too many to check; the shortest such."""
+    sizes = {length: len(found) for length, found in (profile.prefixes or {}).items()}
+    lengths = [length for length, size in sizes.items() if 2 <= size <= MOST_PREFIXES]
+    return max(lengths, key=lambda length: (sizes[length], -length), default=None)
 
 
 def _is_identifier(profile: ColumnProfile) -> bool:
@@ -127,7 +133,7 @@ def _is_identifier(profile: ColumnProfile) -> bool:
     if profile.is_number:
         # Amounts hardly repeat either, and are not names of people: they get bins.
         return (
-            is_long and profile.is_unique and profile.shape.is_whole and sensitive_word(profile.name) is None
+            is_long and profile.is_unique and profile.shape.is_whole and sensitive_word(profile.words) is None
         )
     return (is_long and 2 * different > rows) or different > LARGEST_CATEGORY_LIST
 
@@ -168,6 +174,7 @@ _SIGNS: tuple[tuple[Kind, Callable[[ColumnProfile], bool]], ...] = (
     (Kind.WEIGHT, is_weight),
     (Kind.TOGETHER, rows_belong_together),
     (Kind.DATES, _are_dates),
+    (Kind.HOURS, _are_times_of_day),
     (Kind.PREFIX, _is_code),
     (Kind.IDENTIFIER, _is_identifier),
     (Kind.BINS, _are_many_numbers),

@@ -28,7 +28,8 @@ _HOUSEHOLD = "household hh hhid family haushalt haushaltsnummer familie menage f
 _WEIGHT = "weight weights wgt gewicht gewichtung poids ponderation"
 _EXPANSION = "wgt gewichtung hochrechnung hochrechnungsfaktor ponderation expansion"
 _CODE = (
-    "code codes zip postcode postal isco nace icd plz postleitzahl kldb gemeinde schlussel naf insee commune"
+    "code codes zip postcode postal isco nace icd plz postleitzahl kldb gemeinde schlussel gemeindeschlussel ags naf insee "
+    "commune cim pcs isced"
 )
 
 
@@ -67,13 +68,16 @@ def words_of(name: str) -> frozenset[str]:
     Examples
     --------
     >>> sorted(words_of("yearlyIncome_USD-2020"))
-    ['income', 'usd', 'yearly']
+    ['income', 'usd', 'yearly', 'yearlyincome']
     >>> sorted(words_of("Santé_perçue"))
     ['percue', 'sante']
     """
     plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
     letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    return frozenset(word.lower() for word in _WORD.findall(_CAMEL_HUMP.sub(" ", letters)))
+    # With and without the humps, since KldB is one word.
+    return frozenset(
+        word.lower() for text in (letters, _CAMEL_HUMP.sub(" ", letters)) for word in _WORD.findall(text)
+    )
 
 
 def sensitive_word(name: str) -> str | None:

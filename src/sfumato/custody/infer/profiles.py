@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -71,6 +71,8 @@ class ColumnProfile:
         Stretches of neighbouring rows with the same value; None where nobody asked.
     prefixes
         For codes: length to the beginnings of that length that occur, as long as they are few.
+    description
+        What the source says that the column means, if it says so.
     """
 
     name: str
@@ -83,9 +85,15 @@ class ColumnProfile:
     is_unique: bool = False
     number_of_runs: int | None = None
     prefixes: Mapping[int, tuple[str, ...]] | None = None
+    description: str = ""
 
     def __repr__(self) -> str:
         return f"ColumnProfile({self.name})"
+
+    @property
+    def words(self) -> str:
+        """Name and description: what may tell what the column is."""
+        return f"{self.name} {self.description}"
 
     @property
     def number_missing(self) -> int:
@@ -148,10 +156,14 @@ def profile_columns(source: Source, engine: DuckDBEngine) -> tuple[ColumnProfile
         found, stretches = _details(source, engine, {name: many[name] for name in some if name in many}, some)
         details |= found
         runs |= stretches
+    described = source.descriptions()
     return tuple(
-        _from_list(name, rows, shapes[name], listed[name], runs.get(name))
-        if is_few[name]
-        else _from_details(name, rows, shapes[name], details[name], runs[name])
+        replace(
+            _from_list(name, rows, shapes[name], listed[name], runs.get(name))
+            if is_few[name]
+            else _from_details(name, rows, shapes[name], details[name], runs[name]),
+            description=described.get(name, ""),
+        )
         for name in names
     )
 

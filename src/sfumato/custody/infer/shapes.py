@@ -43,7 +43,13 @@ class Shape:
     long_decimals
         Share of the values with three or more digits after the mark.
     width
-        Characters of each value, where all are codes of one width; else None.
+        Characters of the shortest value, where all are codes that are alike; else None.
+    digits
+        Digits of each value, where all are whole numbers with as many; else None.
+    are_times_of_day
+        Every value is written as 08:15.
+    sign
+        What stands behind every number, such as % or a currency; empty where nothing does, or values are something else.
     dates
         Formats that every value is a date in, each with the first and the last one.
     has_odd_texts
@@ -56,6 +62,9 @@ class Shape:
     is_whole: bool = False
     long_decimals: float = 0.0
     width: int | None = None
+    digits: int | None = None
+    are_times_of_day: bool = False
+    sign: str = ""
     dates: tuple[tuple[str | None, datetime, datetime], ...] = ()
     has_odd_texts: bool = False
 
@@ -102,7 +111,15 @@ def shape_from(
         if found[f"date{place}"] == present
     )
     if not fitting or width is not None or found["leading_zeros"]:
-        return Shape(present, missing_texts, width=width, dates=dates, has_odd_texts=has_odd_texts)
+        return Shape(
+            present,
+            missing_texts,
+            width=width,
+            are_times_of_day=found["times"] == present,
+            sign=_sign(found),
+            dates=dates,
+            has_odd_texts=has_odd_texts,
+        )
     codes = _not_answered(found, fitting[0])
     written = [text for text in found["codes_written"] or () if whole_text(text) in codes]
     return Shape(
@@ -111,6 +128,9 @@ def shape_from(
         notations=tuple(NUMBER_NOTATIONS[place] for place in _telling(found, fitting)),
         is_whole=found[f"whole{fitting[0]}"] == present,
         long_decimals=found["long_decimals"] / present,
+        digits=found["longest"]
+        if found["digits"] == present and found["shortest"] == found["longest"]
+        else None,
         dates=dates,
         has_odd_texts=has_odd_texts,
     )
@@ -155,8 +175,19 @@ def are_odd(texts: Collection[str]) -> bool:
     return 0 < len(texts) <= MOST_ODD_TEXTS and not any(re.search("[1-9]", text) for text in texts)
 
 
+def _sign(found: Mapping[str, Any]) -> str:
+    """What stands behind every number, where it is the same in all rows."""
+    signs = list(found["signs"] or ())
+    return str(signs[0]) if found["signed"] == found["present"] and len(signs) == 1 else ""
+
+
 def _width(name: str, found: Mapping[str, Any], *, is_number: bool) -> int | None:
-    """Characters of each value where all are codes of one width: with leading zeros, with letters, or so named."""
+    """Characters of the shortest value where all are codes: with leading zeros, with letters, or so named.
+
+    All have one width, or begin with letters and a number, as those of diagnoses do: A00, A00.1.
+    """
+    if found["lettered"] == found["present"]:
+        return max(found["shortest"], 2) if found["shortest"] <= WIDEST_CODE else None
     if found["codes"] < found["present"] or found["shortest"] != found["longest"]:
         return None
     is_code = not is_number or found["leading_zeros"] or suggests(name, CODE_WORDS)

@@ -6,6 +6,7 @@ statement whose planning takes longer than the square of the number of columns.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from sfumato.custody.infer.notations import DATE_FORMATS, NUMBER_NOTATIONS, date_in
@@ -18,8 +19,17 @@ MISSING_TEXTS = (
 )
 """Texts that stand for 'no value' in most files that hold them, spaces around them aside."""
 
-NOT_ANSWERED = ("-9", "-99", "-999", "-9999", "-1", "-2", "-7", "-8", "99", "999", "9999", "99999", "999999")
+NOT_ANSWERED = (
+    *("-9", "-99", "-999", "-9999", "-1", "-2", "-7", "-8"),
+    *("97", "98", "99", "997", "998", "999", "9997", "9998", "9999", "99999", "999999"),
+)
 """Numbers that surveys write where there is no answer."""
+
+
+SIGNS = ("%", "‰", "€", "EUR", "$", "USD", "£", "GBP", "CHF", "Fr.", "kg", "km", "m²", "m2", "Jahre", "ans")
+"""What stands behind numbers in sheets that were made for people."""
+
+_SIGNED = rf"[+-]?[0-9][0-9., '\p{{Z}}]*?({'|'.join(map(re.escape, SIGNS))})"
 
 
 def is_value(text: str, missing_texts: Iterable[str]) -> bool:
@@ -107,12 +117,17 @@ def _facts() -> dict[str, str]:
         "present": "true",
         "leading_zeros": "regexp_full_match(cell, '[+-]?0[0-9].*')",
         "long_decimals": "regexp_full_match(cell, '.*[.,][0-9]{3,}')",
-        "codes": "regexp_full_match(cell, '[0-9A-Z]+')",
+        "codes": "regexp_full_match(cell, '[0-9A-Z]+([.-][0-9A-Z]+)*')",
+        "lettered": "regexp_full_match(cell, '[A-Z]{1,2}[0-9]+([.-][0-9A-Z]+)?')",
+        "digits": "regexp_full_match(cell, '[0-9]+')",
+        "times": "regexp_full_match(cell, '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?')",
+        "signed": f"regexp_full_match(cell, {quote_text(_SIGNED)})",
         "below_zero": f"not {not_answered} and starts_with(cell, '-')",
     }
     conditions |= {f"code {code}": f"whole = {quote_text(code)}" for code in NOT_ANSWERED}
     facts = {
         "missing_texts": 'list(distinct "text") filter (not present and "text" != \'\')',
+        "signs": f"list(distinct regexp_extract(cell, {quote_text(_SIGNED)}, 1)) filter (present)",
         "codes_written": f'list(distinct "text") filter (present and {not_answered})',
         "shortest": f"min(length(cell)) filter (present and not {not_answered})",
         "longest": f"max(length(cell)) filter (present and not {not_answered})",

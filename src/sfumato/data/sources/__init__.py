@@ -6,6 +6,8 @@ Another installed package adds a kind by the entry point ``sfumato.data.sources`
 from __future__ import annotations
 
 import glob
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ def open_source(
     query: str | None = None,
     encoding: str | None = None,
     delimiter: str | None = None,
+    names: Sequence[str] | None = None,
 ) -> Source:
     """Find out what kind of source something is.
 
@@ -40,19 +43,21 @@ def open_source(
         Of a text file that is not UTF-8.
     delimiter
         What stands between the cells of a text file, where its first lines do not tell.
+    names
+        Of the columns, in order, of a text file that has no header line.
 
     Raises
     ------
     SourceError
         When no kind recognises the data, or something was said that means nothing to it.
     """
-    asked = Asked(data, table, query, encoding, delimiter)
+    asked = Asked(data, table, query, encoding, delimiter, None if names is None else tuple(names))
     found = _files_of(asked)
     if len(found) > 1:
-        parts = tuple(_recognised(Asked(each, table, None, encoding, delimiter)) for each in found)
+        parts = tuple(_recognised(replace(asked, data=each, query=None)) for each in found)
         several = Several(asked.text, parts)
         return several if query is None else Queried(several, query)
-    source = _recognised(asked if not found else Asked(found[0], table, query, encoding, delimiter))
+    source = _recognised(asked if not found else replace(asked, data=found[0]))
     return source if query is None or "query" in source.takes else Queried(source, query)
 
 

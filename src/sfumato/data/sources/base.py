@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -41,6 +41,8 @@ class Asked:
         Of a text file, in Python's names.
     delimiter
         What stands between the cells of a text file.
+    names
+        Of the columns of a text file that has no header line.
     """
 
     data: Any
@@ -48,6 +50,7 @@ class Asked:
     query: str | None = None
     encoding: str | None = None
     delimiter: str | None = None
+    names: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -136,6 +139,14 @@ class Source(ABC):
     def cells(self) -> Source:
         """Where the cells stand as they were given: what does not fit is looked for there."""
         return self
+
+    def descriptions(self) -> Mapping[str, str]:
+        """What columns mean, where the source itself says so."""
+        return {}
+
+    def value_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Texts that the source declares for a column's values, in the order of their codes; without those of missing codes."""
+        return {}
 
     def stated_number_of_rows(self) -> int | None:
         """Rows as the source states them, or None where only a pass over the data would tell."""

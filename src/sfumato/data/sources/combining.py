@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -40,6 +40,14 @@ class Queried(Source):
     def columns(self) -> tuple[str, ...]:
         """Column names of the query's result."""
         return columns_of_query(self, self.inner.columns())
+
+    def descriptions(self) -> Mapping[str, str]:
+        """Those of the rows asked: a column of the same name mostly is the same."""
+        return self.inner.descriptions()
+
+    def value_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Those of the rows asked."""
+        return self.inner.value_labels()
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
@@ -110,6 +118,14 @@ class Several(Source):
                     f"{nearest(name, lacks.columns())} Files of one pattern must have the same columns."
                 )
         return first
+
+    def descriptions(self) -> Mapping[str, str]:
+        """Those of the first file."""
+        return self.parts[0].descriptions()
+
+    def value_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """Those of the first file."""
+        return self.parts[0].value_labels()
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:

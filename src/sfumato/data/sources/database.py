@@ -31,7 +31,7 @@ class DatabaseQuery(Source):
     """
 
     kind = "database"
-    reads = "sqlite:/// or postgresql:// addresses with a table or a query"
+    reads = "a file of SQLite, sqlite:/// or postgresql:// addresses with a table or a query"
     takes = frozenset({"table", "query"})
     # The driver settles each column's type by its first rows.
     cure = (
@@ -44,12 +44,13 @@ class DatabaseQuery(Source):
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
-        """By the beginning of the address."""
-        if not asked.text.startswith(("sqlite:", "postgresql:", "postgres:")):
+        """By the beginning of the address, or of the file."""
+        address = f"sqlite:///{asked.text}" if _is_sqlite(asked.path) else asked.text
+        if not address.startswith(("sqlite:", "postgresql:", "postgres:")):
             return None
         if (asked.table is None) == (asked.query is None):
-            raise SourceError("a database address needs a table or a query, one of them.")
-        return cls(asked.text, asked.query or f"SELECT * FROM {quote_name(asked.table or '')}")
+            raise SourceError("a database needs a table or a query, one of them. Say --table or --query.")
+        return cls(address, asked.query or f"SELECT * FROM {quote_name(asked.table or '')}")
 
     def __repr__(self) -> str:
         # An address may hold a password.
@@ -103,3 +104,15 @@ class DatabaseQuery(Source):
             raise SourceError(
                 f"the {kind} database refused the query or broke off. Try the query in the database's own shell."
             ) from None
+
+
+def _is_sqlite(path: Path | None) -> bool:
+    """Whether a file is a database of SQLite, by its first bytes; endings are used by others too."""
+    if path is None or not path.is_file():
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\x00"
+    except OSError:
+        # Whoever reads it says why it cannot be read.
+        return False

@@ -50,7 +50,7 @@ LINES_COMPARED = 200
 class Header:
     """What the start of a file says: its encoding, its mark, its columns, unnamed ones included, and what is before them.
 
-    ``lines_before`` counts the lines above the names: spreadsheets write ``sep=;`` there.
+    ``lines_before`` counts the lines above the names, or above the first row: spreadsheets write ``sep=;`` there.
     """
 
     encoding: str
@@ -61,7 +61,7 @@ class Header:
 
 @dataclass(frozen=True)
 class CsvFile(Source):
-    """A CSV file with a header line, compressed or not.
+    """A CSV file with a header line, or with names that were given for it, compressed or not.
 
     Columns go by the names in the header, never by position. Every cell is read as text. A column
     without a name, as pandas writes its row numbers, is not read.
@@ -69,18 +69,19 @@ class CsvFile(Source):
 
     kind = "csv"
     reads = ".csv, .tsv, .txt, .data, also .gz or .zst"
-    takes = frozenset({"encoding", "delimiter"})
+    takes = frozenset({"encoding", "delimiter", "names"})
 
     path: Path
     encoding: str | None = None
     delimiter: str | None = None
+    names: tuple[str, ...] | None = None
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
         """By the ending of the name."""
         if asked.path is None or asked.suffix not in (".csv", ".tsv", ".txt", ".data"):
             return None
-        return cls(asked.path, asked.encoding, asked.delimiter)
+        return cls(asked.path, asked.encoding, asked.delimiter, asked.names)
 
     @property
     def description(self) -> str:
@@ -109,8 +110,18 @@ class CsvFile(Source):
             raise self._unreadable("it is empty; a header line with the column names comes first")
         mark = self._chosen(records)
         names, *lines = records[mark]
+        before = 0 if stated is None else 1
+        if self.names is not None:
+            return Header(encoding, mark, self._given(self.names, len(names)), before)
         refuse_title(self.description, names, lines)
-        return Header(encoding, mark, tuple(names), 0 if stated is None else 1)
+        return Header(encoding, mark, tuple(names), before)
+
+    def _given(self, names: tuple[str, ...], columns: int) -> tuple[str, ...]:
+        if len(names) != columns:
+            raise SourceError(
+                f"{self.path.name} has {columns} columns, and {len(names)} names were given. Name every column, in order."
+            )
+        return names
 
     def _marks(self) -> tuple[str, ...]:
         if self.delimiter is None:
@@ -172,7 +183,8 @@ class CsvFile(Source):
                 path = stack.enter_context(in_utf_8(path, header.encoding, place))
                 encoding, compression = "utf-8", None
             yield (
-                f"(select * {left_out} from read_csv({quote_path(path)}, header=true, auto_detect=false, "
+                f"(select * {left_out} from read_csv({quote_path(path)}, header={'true' if self.names is None else 'false'}, "
+                "auto_detect=false, "
                 f"skip={header.lines_before}, "
                 f"strict_mode=true, delim={quote_text(header.delimiter)}, quote='\"', escape='\"', "
                 f"encoding='{encoding}', compression='{compression or 'none'}', columns={{{columns}}}))"

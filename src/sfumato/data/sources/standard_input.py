@@ -33,6 +33,8 @@ class StandardInput(Source):
             shutil.copyfileobj(sys.stdin.buffer, copy)
         with path.open("rb") as copy:
             is_parquet = copy.read(4) == b"PAR1"
-        source = ParquetFile(path) if is_parquet else CsvFile(path, asked.encoding, asked.delimiter)
+        source = (
+            ParquetFile(path) if is_parquet else CsvFile(path, asked.encoding, asked.delimiter, asked.names)
+        )
         weakref.finalize(source, folder.cleanup)
         return source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,24 @@ class StatisticalFile(Source):
         """Column names from the file's head."""
         return told_apart(self._head().column_names, self.description)
 
+    def descriptions(self) -> Mapping[str, str]:
+        """The labels of variables."""
+        labels = self._head().column_names_to_labels
+        return {name: " ".join(label.split()) for name, label in labels.items() if label and label.strip()}
+
+    def value_labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of values that are not declared missing, by code."""
+        # Only so does the head say which codes are declared missing; portable files and those of transport have no such reader.
+        takes_it = self.path.suffix.lower() not in (".por", ".xpt")
+        head = self._read(metadataonly=True, **({"user_missing": True} if takes_it else {}))[1]
+        found = {}
+        for name, labels in head.variable_value_labels.items():
+            ranges = head.missing_ranges.get(name, ())
+            kept = [code for code in labels if not _is_declared_missing(code, labels, ranges)]
+            texts = _texts_of_codes(labels)
+            found[name] = tuple(texts[code] for code in sorted(kept))
+        return found
+
     def stated_number_of_rows(self) -> int | None:
         """Rows from the file's head, where it states them."""
         stated = self._head().number_rows
@@ -115,6 +133,16 @@ class StatisticalFile(Source):
 def _labelled(cell: Any, texts: dict[Any, str]) -> str | None:
     found = texts.get(cell)
     return cell_text(cell) if found is None else found
+
+
+def _is_declared_missing(code: Any, codes: Iterable[Any], ranges: Iterable[Mapping[str, Any]]) -> bool:
+    """In a range that SPSS was told, or a letter among numbers, which in Stata and SAS is a missing value."""
+    if isinstance(code, str) and not all(isinstance(each, str) for each in codes):
+        return True
+    return any(
+        isinstance(each["lo"], str) is isinstance(code, str) and each["lo"] <= code <= each["hi"]
+        for each in ranges
+    )
 
 
 def _texts_of_codes(labels: dict[Any, str]) -> dict[Any, str]:

@@ -20,6 +20,7 @@ from sfumato.data.sources.base import (
 )
 from sfumato.data.sources.cells import cell_text, registered
 from sfumato.errors import MissingExtraError, SourceError, nearest
+from sfumato.values.number_text import counted
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -51,8 +52,11 @@ class WorkbookSheet(Source):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which columns have no name."""
-        return remark_on_unnamed(self.description, self._rows()[0])
+        """Which columns have no name, and how many rows have nothing in them."""
+        names, *rows = self._all_rows()
+        empty = sum(not any(row) for row in rows)
+        said = f"{self.description}: {counted(empty, 'row')} without anything in a cell, not read."
+        return (*remark_on_unnamed(self.description, names), *((said,) if empty else ()))
 
     def columns(self) -> tuple[str, ...]:
         """The first row's texts."""
@@ -69,7 +73,11 @@ class WorkbookSheet(Source):
                 yield found
 
     def _rows(self) -> list[list[str | None]]:
-        """All rows as texts, the names first."""
+        """Rows as texts, the names first; a row between two parts of a sheet, or below it, is nobody's."""
+        names, *rows = self._all_rows()
+        return [names, *(row for row in rows if any(row))]
+
+    def _all_rows(self) -> list[list[str | None]]:
         try:
             library = importlib.import_module("python_calamine")
         except ImportError:
