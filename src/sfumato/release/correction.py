@@ -65,7 +65,7 @@ def r_correction(entry: TableEntry, attribute: Attribute, matrix: Floats | TwoVa
     read = (
         f'arrow::read_parquet("{entry.path}")'
         if entry.format == "parquet"
-        else f'read.csv("{entry.path}", colClasses = "character", check.names = FALSE, na.strings = character())'
+        else f'read.csv("{entry.path}", colClasses = "character", check.names = FALSE, na.strings = character(), encoding = "UTF-8")'
     )
     estimated = (
         [

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -54,12 +56,11 @@ MATRIX = [[0.6 if row == column else 0.1 for column in range(5)] for row in rang
 ]
 
 
+DESIGNS = [RandomizedResponse(retention=0.4), RandomizedResponse(matrix={NAME: MATRIX})]
+
+
 @pytest.mark.parametrize("format", ["parquet", "csv"])
-@pytest.mark.parametrize(
-    "design",
-    [RandomizedResponse(retention=0.4), RandomizedResponse(matrix={NAME: MATRIX})],
-    ids=["uniform", "dense"],
-)
+@pytest.mark.parametrize("design", DESIGNS, ids=["uniform", "dense"])
 def test_the_pandas_code_gives_the_numbers_of_the_law(tmp_path, design, format):
     """Run as it stands, in the folder, with nothing but pandas and numpy."""
     release = publish(
@@ -101,11 +102,7 @@ def r_problems(code):
     return problems + (["brackets stay open"] if open_brackets else [])
 
 
-@pytest.mark.parametrize(
-    "design",
-    [RandomizedResponse(retention=0.4), RandomizedResponse(matrix={NAME: MATRIX})],
-    ids=["uniform", "dense"],
-)
+@pytest.mark.parametrize("design", DESIGNS, ids=["uniform", "dense"])
 def test_the_r_code_is_well_formed(tmp_path, design):
     """R is not needed to test: brackets and quotes balance, every line is a statement, numbers are the law's."""
     release = publish(read_table(awkward_rows(), AWKWARD), design, tmp_path / "release", seed=1)
@@ -123,6 +120,29 @@ def test_the_r_code_is_well_formed(tmp_path, design):
         )
         matrix = release.law.distortions[NAME].dense()
         assert retention * np.eye(5) + elsewhere == pytest.approx(matrix)
+
+
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed: apt-get install r-base-core")
+@pytest.mark.parametrize("design", DESIGNS, ids=["uniform", "dense"])
+def test_the_r_code_gives_the_numbers_of_the_law(tmp_path, design):
+    """Run as it stands by R itself, in the folder, with nothing but what R comes with."""
+    release = publish(read_table(awkward_rows(), AWKWARD), design, tmp_path / "release", seed=1, format="csv")
+    (code,) = blocks(release.folder, "r")
+    (tmp_path / "correction.R").write_text(
+        f'{code}\ncat("ANSWER", sprintf("%.17g", c(estimate, std_error)), "\\n")\n', encoding="utf-8"
+    )
+    done = subprocess.run(
+        ["Rscript", "--vanilla", str(tmp_path / "correction.R")],
+        cwd=release.folder,
+        capture_output=True,
+        check=True,
+        env={**os.environ, "LC_ALL": "C.UTF-8"},
+    )
+    (answer,) = (line for line in done.stdout.decode().splitlines() if line.startswith("ANSWER"))
+    numbers = [float(each) for each in answer.split()[1:]]
+    expected = release.counts([NAME]).estimates
+    assert numbers[:5] == pytest.approx(expected.values, rel=1e-9, abs=1e-8)
+    assert numbers[5:] == pytest.approx(expected.standard_errors, rel=1e-9, abs=1e-6)
 
 
 def test_columns_are_described_in_page_and_descriptor(tmp_path):
