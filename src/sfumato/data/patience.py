@@ -73,10 +73,11 @@ class PatientCursor:
 
         thread = threading.Thread(target=run, name="sfumato-query", daemon=True)
         thread.start()
-        found = watcher()
+        found, is_shown = watcher(), False
         try:
             while not done.wait(SECONDS_BETWEEN_LOOKS):
                 if found is not None:
+                    is_shown = True
                     percent = self._cursor.query_progress()
                     found.show(self._phase, max(percent, 0.0), 100.0 if percent >= 0 else None)
         except BaseException:
@@ -85,7 +86,8 @@ class PatientCursor:
             thread.join()
             raise
         finally:
-            if found is not None:
+            # A phase of somebody else, of which this query is one of many steps, goes on.
+            if found is not None and is_shown:
                 found.finish()
         thread.join()
         if failure:

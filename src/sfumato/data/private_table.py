@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from sfumato.data.counting import CountsInTurns
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.fitting import Misfit, misfits_error
@@ -20,6 +21,7 @@ from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.schema import Role, Schema
 from sfumato.values.selection import Selection
+from sfumato.watching import watcher
 
 
 class PrivateTable:
@@ -94,6 +96,22 @@ class PrivateTable:
         conditions = [(self._declared[name], codes) for name, codes in (where or Selection()).conditions]
         counted = self.engine.count_by(self.source, self._declared.select(names), conditions)
         return CountTable(self.schema.select(names), counted.counts)
+
+    def count_tables(self, sets: Sequence[Sequence[str]]) -> CountsInTurns:
+        """True counts over each of many sets of attributes, in as few passes as memory allows. Private."""
+        return CountsInTurns(self.schema, lambda names: self._watched("Counting", self.scan(names)), sets)
+
+    def _watched(self, phase: str, batches: Iterator[CodedBatch]) -> Iterator[CodedBatch]:
+        """The same rows; whoever watches is told how many came."""
+        found, done = watcher(), 0
+        total = None if found is None else self.stated_number_of_rows
+        for batch in batches:
+            yield batch
+            done += batch.number_of_rows
+            if found is not None:
+                found.show(phase, done, total)
+        if found is not None:
+            found.finish()
 
     def count_occupied(self, names: Sequence[str]) -> OccupiedCounts:
         """True counts of the combinations that occur. Private."""

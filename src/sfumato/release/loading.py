@@ -8,7 +8,7 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.release.promises import refuse_stronger_promises
 from sfumato.release.release import Release
-from sfumato.release.storage import read_manifest, verified_source
+from sfumato.release.storage import read_manifest, verified_sources
 
 
 def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release:
@@ -21,7 +21,7 @@ def load_release(folder: str | Path, *, engine: Engine | None = None) -> Release
     """
     path = Path(folder)
     manifest = read_manifest(path)
-    sources = {entry.name: verified_source(path, entry) for entry in manifest.tables}
+    sources = verified_sources(path, manifest.tables)
     return opened(Release(path, manifest, sources, engine or DuckDBEngine()))
 
 

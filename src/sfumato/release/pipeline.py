@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import queue
 import threading
 from collections.abc import Iterator
@@ -17,8 +18,19 @@ def in_background(items: Iterator[Item]) -> Iterator[Item]:
     """The same items, made by a thread of their own.
 
     An exception in the thread is raised here, in its place in the order. When the consumer stops early
-    the thread stops at its next item.
+    the thread stops at its next item. The first two items are made here: where there is but one, a thread would
+    take longer to start than it could save.
     """
+    try:
+        first = list(itertools.islice(items, 2))
+        yield from first
+        if len(first) == 2:
+            yield from _from_thread(items)
+    finally:
+        _close(items)
+
+
+def _from_thread(items: Iterator[Item]) -> Iterator[Item]:
     waiting: queue.Queue[Item | _End] = queue.Queue(BATCHES_AHEAD)
     stopped = threading.Event()
     thread = threading.Thread(
@@ -52,11 +64,15 @@ def _fill(items: Iterator[Item], waiting: queue.Queue[Item | _End], stopped: thr
     except BaseException as error:  # noqa: BLE001 - it is raised again in the consumer's thread
         end = _End(error)
     finally:
-        # Closing a generator lets it close its files in the thread that opened them.
-        close = getattr(items, "close", None)
-        if close is not None:
-            close()
+        # Closing a generator lets it close its files in the thread that reads them.
+        _close(items)
     _put(end, waiting, stopped)
+
+
+def _close(items: Iterator[Item]) -> None:
+    close = getattr(items, "close", None)
+    if close is not None:
+        close()
 
 
 def _put(entry: Item | _End, waiting: queue.Queue[Item | _End], stopped: threading.Event) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from sfumato.data.portions import PileStep, RowStep
 from sfumato.laws import Law
@@ -65,6 +65,8 @@ class PublishedTable:
         How the rows are made.
     integers
         Columns that hold whole numbers instead of categories, such as a bucket or a count.
+    integer_type
+        In which those are written: the shorter, where none can be larger.
     may_be_empty
         The method may leave every row out, and that none is there is part of what is published.
     """
@@ -73,6 +75,7 @@ class PublishedTable:
     schema: Schema
     rows: MadeRows | DrawnRows
     integers: tuple[str, ...] = ()
+    integer_type: Literal["int32", "int64"] = "int64"
     may_be_empty: bool = False
 
 

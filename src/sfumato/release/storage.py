@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,18 @@ from sfumato.data.arrow_arrays import number_array, text_array
 from sfumato.data.portions import Read
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
-from sfumato.data.sources.parquet import ParquetFile
+from sfumato.data.sources.parquet import ParquetFile, rows_of_files
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError, SourceError
 from sfumato.laws import LAWS
 from sfumato.release.making import make_rows
 from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
 from sfumato.release.pipeline import in_background
-from sfumato.release.publication import PublishedTable
+from sfumato.release.publication import MadeRows, PublishedTable
 from sfumato.release.random_order import in_random_order
 from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.signature import SIGNATURE_NAME, Signer
 from sfumato.values.batches import CodedBatch
+from sfumato.watching import steps
 
 LARGEST_MANIFEST = 256 * 2**20
 """Bytes that are read of a manifest; a hundred thousand categories of ten attributes take a tenth of it."""
@@ -88,8 +89,8 @@ def write_release(
     """
     with _staged(out) as staging:
         entries = tuple(
-            _write_table(table, make_rows(table.rows, read, noise, staging), staging, noise, format, progress)
-            for table in tables
+            _write_table(table, _made(table, read, noise, staging, progress), staging, noise, format)
+            for table in _told(tables)
         )
         manifest = describe(entries)
         content = (json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False) + "\n").encode()
@@ -153,13 +154,12 @@ def _write_table(
     folder: Path,
     noise: NoiseSource,
     format: Format,
-    progress: Progress | None,
 ) -> TableEntry:
     path = folder / f"{table.name}.{format}"
     rows = 0
-    waiting = in_background(_counted(made, progress))
+    # Rows are made, put in order and written each by a thread of its own.
     with _writer(path, table, format) as write:
-        for batch in shuffled(table, waiting, noise, folder):
+        for batch in in_background(shuffled(table, in_background(made), noise, folder)):
             rows += batch.number_of_rows
             write(batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)
@@ -195,9 +195,18 @@ def entry_of(table: PublishedTable, path: str, format: Format, sha256: str, rows
     )
 
 
-def _counted(batches: Iterator[CodedBatch], progress: Progress | None) -> Iterator[CodedBatch]:
-    for batch in batches:
-        if progress is not None:
+def _told(tables: Sequence[PublishedTable]) -> Iterable[PublishedTable]:
+    """The tables; where no row is read, whoever watches is told how many of them are written."""
+    reads_rows = any(isinstance(each.rows, MadeRows) for each in tables)
+    return tables if reads_rows else steps("Writing tables", tables)
+
+
+def _made(
+    table: PublishedTable, read: Read, noise: NoiseSource, folder: Path, progress: Progress | None
+) -> Iterator[CodedBatch]:
+    """The rows of a table, counted where they come from private ones."""
+    for batch in make_rows(table.rows, read, noise, folder):
+        if progress is not None and isinstance(table.rows, MadeRows):
             progress(batch.number_of_rows)
         yield batch
 
@@ -212,7 +221,8 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
         pa.field(each.name, pa.dictionary(_index_type(each.size), pa.string()), nullable=False)
         for each in table.schema.attributes
     ]
-    fields += [pa.field(name, pa.int64(), nullable=False) for name in table.integers]
+    integers = pa.int32() if table.integer_type == "int32" else pa.int64()
+    fields += [pa.field(name, integers, nullable=False) for name in table.integers]
     schema = pa.schema(fields)
 
     def to_arrow(batch: CodedBatch) -> Any:
@@ -223,7 +233,7 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
                 dictionaries[name],
             )
             if name in dictionaries
-            else number_array(batch.codes[name].astype(np.int64, copy=False))
+            else number_array(batch.codes[name].astype(table.integer_type, copy=False))
             for name, field in zip(schema.names, schema, strict=True)
         ]
         return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -231,9 +241,15 @@ def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Calla
     if format == "parquet":
         import pyarrow.parquet as pq
 
-        # Statistics of text columns serve range scans, which nobody does on category labels.
+        # Statistics of text columns serve range scans, which nobody does on category labels; a list of the different
+        # numbers, of which nearly every one occurs once or a few times, would cost more than the numbers.
         with pq.ParquetWriter(
-            path, schema, compression="zstd", compression_level=1, write_statistics=False
+            path,
+            schema,
+            compression="zstd",
+            compression_level=1,
+            write_statistics=False,
+            use_dictionary=list(dictionaries),
         ) as parquet_writer:
             yield lambda batch: parquet_writer.write_batch(to_arrow(batch))
     else:
@@ -273,8 +289,29 @@ def read_manifest(folder: Path) -> Manifest:
         raise ReleaseDamagedError(f"{MANIFEST_NAME} is not UTF-8 text. Get the release again.") from None
 
 
-def verified_source(folder: Path, entry: TableEntry) -> Source:
-    """The file of a published table, refused unless it is the one that was published."""
+def verified_sources(folder: Path, entries: Sequence[TableEntry]) -> dict[str, Source]:
+    """The file of every published table, refused unless they are the ones that were published."""
+    for entry in entries:
+        _refuse_other_file(folder, entry)
+    sources = {entry.name: source_of(folder / entry.path, entry) for entry in entries}
+    written = [each.path for each in sources.values() if isinstance(each, ParquetFile)]
+    try:
+        # All of them in one question: a release may have a thousand tables.
+        found = dict(zip(written, rows_of_files(written), strict=True))
+    except SourceError:
+        found = {}
+    for entry in entries:
+        path = folder / entry.path
+        rows = found.get(path) if path in written else _lines_below_header(path)
+        if rows != entry.number_of_rows:
+            raise ReleaseDamagedError(
+                f"{entry.path} does not have the {entry.number_of_rows:,} rows that the manifest states. "
+                "Get the release again from where it came."
+            )
+    return dict(sources)
+
+
+def _refuse_other_file(folder: Path, entry: TableEntry) -> None:
     path = folder / entry.path
     # A manifest from elsewhere must not make us read other files of this machine.
     if path.parent != folder or not path.is_file() or path.is_symlink():
@@ -286,26 +323,11 @@ def verified_source(folder: Path, entry: TableEntry) -> Source:
             f"{entry.path} is not the file that was published: its checksum does not fit. "
             "Get the release again from where it came."
         )
-    source = source_of(path, entry)
-    found = _lines_below_header(path) if isinstance(source, CsvFile) else _rows_of(source)
-    if found != entry.number_of_rows:
-        raise ReleaseDamagedError(
-            f"{entry.path} does not have the {entry.number_of_rows:,} rows that the manifest states. "
-            "Get the release again from where it came."
-        )
-    return source
 
 
 def source_of(path: Path, entry: TableEntry) -> CsvFile | ParquetFile:
     """The reader of a published file."""
     return CsvFile(path) if entry.format == "csv" else ParquetFile(path)
-
-
-def _rows_of(source: ParquetFile) -> int | None:
-    try:
-        return source.stated_number_of_rows()
-    except SourceError:
-        return None
 
 
 def _lines_below_header(path: Path) -> int:

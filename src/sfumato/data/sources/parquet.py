@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,18 +49,7 @@ class ParquetFile(Source):
         return int(self._footer("num_rows from parquet_file_metadata")[0][0])
 
     def _footer(self, asked: str) -> list[tuple[Any, ...]]:
-        # DuckDB's reader and not pyarrow's, which takes longer to load than a small question takes in all.
-        import duckdb
-
-        path = quote_path(existing(self.path))
-        try:
-            with duckdb.connect() as connection:
-                return connection.execute(f"select {asked}({path})").fetchall()
-        except duckdb.Error:
-            raise SourceError(
-                f"{self.path.name} is not a whole Parquet file: it is damaged, truncated or of another format. "
-                "Get it again from where it came."
-            ) from None
+        return _footers([self.path], asked)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
@@ -68,3 +57,38 @@ class ParquetFile(Source):
         del cursor
         with unchanged(existing(self.path)):
             yield f"read_parquet({quote_path(self.path)})"
+
+
+def rows_of_files(paths: Sequence[Path]) -> list[int]:
+    """Rows of each of some Parquet files, from their footers.
+
+    Raises
+    ------
+    SourceError
+        Naming the first that is none.
+    """
+    if not paths:
+        return []
+    try:
+        found = dict(_footers(paths, "file_name, num_rows from parquet_file_metadata"))
+        return [int(found[str(path)]) for path in paths]
+    except (SourceError, KeyError):
+        # One by one, to tell which.
+        return [int(ParquetFile(path).stated_number_of_rows() or 0) for path in paths]
+
+
+def _footers(paths: Sequence[Path], asked: str) -> list[tuple[Any, ...]]:
+    # DuckDB's reader and not pyarrow's, which takes longer to load than a small question takes in all.
+    import duckdb
+
+    listed = ", ".join(quote_path(existing(each)) for each in paths)
+    try:
+        with duckdb.connect() as connection:
+            return connection.execute(
+                f"select {asked}({listed if len(paths) == 1 else f'[{listed}]'})"
+            ).fetchall()
+    except duckdb.Error:
+        raise SourceError(
+            f"{paths[0].name} is not a whole Parquet file: it is damaged, truncated or of another format. "
+            "Get it again from where it came."
+        ) from None

@@ -119,8 +119,8 @@ class Anatomy(Design):
         values = DrawnRows(lambda: rebatched((block.batch(sensitive) for block in blocks), ROWS_PER_BATCH))
         return Publication(
             tables=(
-                PublishedTable(ROWS, public, rows, (BUCKET,)),
-                PublishedTable(SENSITIVE, Schema(attributes=(sensitive,)), values, (BUCKET,)),
+                PublishedTable(ROWS, public, rows, (BUCKET,), "int32"),
+                PublishedTable(SENSITIVE, Schema(attributes=(sensitive,)), values, (BUCKET,), "int32"),
             ),
             law=self.planned_law(table.schema),
             published_as_they_are=public.names,

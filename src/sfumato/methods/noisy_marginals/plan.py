@@ -115,12 +115,14 @@ def private_tables(
     sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)]
     targets = [class_attribute] if class_attribute else sensitive
     body: list[tuple[Cell, ...]] = []
-    for names, noise in zip(marginals, noises, strict=True):
-        counts = table.count_by(names).counts
+    counted = table.count_tables(marginals)
+    priors_of = {name: table.count_by([name]).counts / rows for name in targets}
+    for place, (names, noise) in enumerate(zip(marginals, noises, strict=True)):
+        counts = counted[place].counts
         errors = expected_relative_errors(counts, noise, rows)
         disclosed = 0
         for target in (each for each in targets if each in names and len(names) > 1):
-            priors = table.count_by([target]).counts / rows
+            priors = priors_of[target]
             parts = np.moveaxis(counts, names.index(target), -1).reshape(-1, schema[target].size)
             is_group_published = any(set(each) == set(names) - {target} for each in marginals)
             disclosed += (

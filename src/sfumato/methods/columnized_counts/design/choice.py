@@ -112,18 +112,20 @@ def attribute_similarities(
     schema: Schema = table.schema.publishable
     size = len(schema.attributes)
     result = np.eye(size)
-    for number, (one, other) in enumerate(itertools.combinations(range(size), 2)):
-        attributes = schema.attributes[one], schema.attributes[other]
-        if attributes[0].size * attributes[1].size > LARGEST_PAIR_TABLE:
+    pairs = list(itertools.combinations(schema.attributes, 2))
+    for one, other in pairs:
+        if one.size * other.size > LARGEST_PAIR_TABLE:
             raise ParameterError(
-                f"attributes {attributes[0].name!r} and {attributes[1].name!r} have more than {LARGEST_PAIR_TABLE:,} "
+                f"attributes {one.name!r} and {other.name!r} have more than {LARGEST_PAIR_TABLE:,} "
                 "pairs of categories; their similarity cannot be counted. Give column_sets instead.",
                 parameter="columns",
             )
-        counts = table.count_by([each.name for each in attributes]).counts
+    counted = table.count_tables([(one.name, other.name) for one, other in pairs])
+    for number, (first, second) in enumerate(itertools.combinations(range(size), 2)):
+        counts: npt.NDArray[Any] = counted[number].counts
         if epsilon is not None:
             law = DiscreteLaplace(scale=scale_at_least(Fraction(math.comb(size, 2)) / Fraction(epsilon)))
             drawn = law.draw(noise.named("pairs of attributes").stream(number), counts.size)
             counts = np.clip(counts + drawn.reshape(counts.shape), 0, None)
-        result[one, other] = result[other, one] = phi_squared(counts)
+        result[first, second] = result[second, first] = phi_squared(counts)
     return result

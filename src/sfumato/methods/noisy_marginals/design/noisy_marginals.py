@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table
 from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
@@ -228,7 +230,11 @@ class NoisyMarginals(Design):
             )
         schema = table.schema.publishable
         law = self.law(table.schema, self._answers(table, noise))
-        tables = tuple(self._published_table(each, table, schema, noise) for each in law.marginals)
+        counts = table.count_tables([each.attributes for each in law.marginals])
+        tables = tuple(
+            self._published_table(each, partial(counts.__getitem__, place), schema, noise)
+            for place, each in enumerate(law.marginals)
+        )
         in_tables = {name for each in law.marginals for name in each.attributes}
         selections = [Selection.parse(each, schema) for each in self.queries]
         elsewhere = [name for each in selections for name in each.names if name not in in_tables]
@@ -296,13 +302,13 @@ class NoisyMarginals(Design):
         ]
 
     def _published_table(
-        self, marginal: NoisyMarginal, table: PrivateTable, schema: Schema, noise: NoiseSource
+        self, marginal: NoisyMarginal, count: Callable[[], CountTable], schema: Schema, noise: NoiseSource
     ) -> PublishedTable:
         attributes = schema.select(marginal.attributes)
         bits = noise.named(f"noise of {marginal.table}")
 
         def batches() -> Iterator[CodedBatch]:
-            counts = table.count_by(marginal.attributes).counts.ravel()
+            counts = count().counts.ravel()
             for number, start in enumerate(range(0, counts.size, CELLS_PER_BATCH)):
                 part = counts[start : start + CELLS_PER_BATCH]
                 places = np.unravel_index(np.arange(start, start + part.size), marginal.sizes)

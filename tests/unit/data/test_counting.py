@@ -1,0 +1,146 @@
+"""Many tables of counts from few passes over the rows."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+
+from array_tables import ArrayTable
+from sfumato import Schema, publish
+from sfumato.data import counting
+from sfumato.data.counting import CountsInTurns, covering_sets
+from sfumato.methods.columnized_counts.design.choice import attribute_similarities
+from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
+from sfumato.values.schema import Attribute, Role
+
+SIZES = (2, 3, 5, 7, 4, 90)
+
+
+def table_of(sizes=SIZES, rows=700, seed=1):
+    """A skewed table of many attributes, the first of which follows the second."""
+    draw = np.random.default_rng(seed)
+    schema = Schema(
+        attributes=tuple(
+            Attribute(name=f"a{place}", role=Role.OTHER, categories=tuple(f"v{v}" for v in range(size)))
+            for place, size in enumerate(sizes)
+        )
+    )
+    codes = {
+        each.name: (each.size * draw.random(rows) ** 3).astype(each.code_type) for each in schema.attributes
+    }
+    codes["a0"] = (codes["a1"] % sizes[0]).astype(codes["a0"].dtype)
+    return ArrayTable(schema, codes, rows_per_batch=256)
+
+
+class Scans:
+    """Counts how often rows are read."""
+
+    def __init__(self, table):
+        self.table, self.number = table, 0
+
+    def __call__(self, names):
+        """The rows of some attributes."""
+        self.number += 1
+        return self.table.scan(names)
+
+
+@pytest.mark.parametrize(
+    ("at_once", "merged"), [(2**25, 2**15), (2**25, 1), (300, 40), (1, 2**15), (2**25, 2**40)]
+)
+def test_every_table_is_that_of_its_own_pass(monkeypatch, at_once, merged):
+    """Whatever is merged and in however many turns: as if each table were counted alone, axes as asked for."""
+    monkeypatch.setattr(counting, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(counting, "MERGED_FOR_MANY", merged)
+    table = table_of()
+    sets = [
+        *itertools.permutations(table.schema.names, 2),
+        ("a2",),
+        *itertools.combinations(table.schema.names, 3),
+    ]
+    counts = CountsInTurns(table.schema, table.scan, sets)
+    # Asked for backwards too: a turn that is over can come again.
+    for place in (*range(len(sets)), *range(len(sets) - 1, -1, -7)):
+        expected = table.count_by(sets[place])
+        assert counts[place].names == expected.names
+        assert np.array_equal(counts[place].counts, expected.counts)
+
+
+def test_a_table_far_larger_than_a_batch_is_counted(monkeypatch):
+    """Cells are added one by one where there are more of them than rows of a batch."""
+    monkeypatch.setattr(counting, "ROWS_PER_BATCH", 4)
+    table = table_of()
+    counts = CountsInTurns(table.schema, table.scan, [("a3", "a5")])
+    assert np.array_equal(counts[0].counts, table.count_by(("a3", "a5")).counts)
+
+
+def test_all_tables_that_fit_memory_are_counted_in_one_pass():
+    """1,485 tables of 55 attributes: the rows are read once."""
+    table = table_of((2,) * 55, rows=300)
+    scan = Scans(table)
+    sets = list(itertools.combinations(table.schema.names, 2))
+    counts = CountsInTurns(table.schema, scan, sets)
+    assert scan.number == 1
+    assert sum(int(counts[place].counts.sum()) for place in range(len(sets))) == 300 * 1_485
+    assert scan.number == 1
+
+
+def test_what_does_not_fit_waits_for_its_own_pass(monkeypatch):
+    """Tables are counted in turns, and asking in order makes one pass for each."""
+    monkeypatch.setattr(counting, "CELLS_AT_ONCE", 1)
+    table = table_of()
+    scan = Scans(table)
+    counts = CountsInTurns(table.schema, scan, [("a0",), ("a1",), ("a2", "a3")])
+    assert [counts[place].counts.size for place in range(3)] == [2, 3, 35]
+    assert scan.number == 3
+
+
+def test_pairs_of_many_attributes_are_covered_by_few_unions():
+    """55 attributes of four categories: less than a fifth as many tables as pairs, none too large, all covered."""
+    table = table_of((4,) * 55, rows=1)
+    pairs = [frozenset(pair) for pair in itertools.combinations(table.schema.names, 2)]
+    found = covering_sets(pairs, table.schema, most_cells=2**15)
+    assert len(found) < len(pairs) / 5
+    assert all(4 ** len(each) <= 2**15 for each in found)
+    assert all(any(pair <= each for each in found) for pair in pairs)
+
+
+class Counted(ArrayTable):
+    """Says how often its rows were read."""
+
+    scans = 0
+
+    def scan(self, names=None):
+        """All rows."""
+        self.scans += 1
+        return super().scan(names)
+
+    def count_by(self, names, where=None):
+        """Counts, which are a pass over the rows."""
+        self.scans += 1
+        return super().count_by(names, where)
+
+
+def test_noisy_marginals_read_the_rows_once(tmp_path):
+    """However many tables are published."""
+    given = table_of((3,) * 12)
+    counted = Counted(given.schema, given.codes)
+    counted.at_rest = lambda: nullcontext(counted)
+    release = publish(counted, NoisyMarginals(epsilon=1e9), tmp_path / "release", seed=1)
+    assert counted.scans == 1
+    assert len(release.manifest.tables) == 66
+    # With hardly any noise each table is the true one.
+    for pair in (("a0", "a1"), ("a7", "a11")):
+        assert np.array_equal(release.counts(list(pair)).values.round(), given.count_by(pair).counts)
+
+
+def test_similarities_of_attributes_are_counted_in_one_pass():
+    """Phi-squared of every pair: one where an attribute decides the other, and the rows are read once."""
+    given = table_of((3, 3, 2, 5))
+    counted = Counted(given.schema, given.codes)
+    found = attribute_similarities(counted, None, None)
+    assert counted.scans == 1
+    assert found[0, 1] == pytest.approx(1)
+    assert found[2, 3] < 0.1
