@@ -15,15 +15,26 @@ from sfumato.frozen import Frozen
 from sfumato.guarantees.base import Guarantee
 from sfumato.laws.asking import Formula, answer, binding
 from sfumato.laws.asking.formula import Target, refuse_unknown_target
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Codes, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.long_tables import LongTable
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
 __all__ = ["Law", "Published", "Target", "refuse_unknown_target"]
+
+
+class ItemColumns(Protocol):
+    """The wide table that a long one stands for: a code for each unit and item, 0 where the unit lacks the item."""
+
+    def counts(self) -> Integers:
+        """Units by item and code, ``(items, codes)``."""
+
+    def codes(self, places: Sequence[int]) -> tuple[Codes, ...]:
+        """What every unit has of some items, ``(units,)`` each."""
 
 
 class Published(Protocol):
@@ -42,6 +53,9 @@ class Published(Protocol):
 
     def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
         """Combinations that occur in the first table, with their rows or the sum of an integer column."""
+
+    def items(self, long: LongTable) -> ItemColumns:
+        """What the units of a long table have of its items, as published."""
 
     def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
         """Columns of a published table, categories as codes and whole numbers as they are, in batches."""

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError
+from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError, nearest
 from sfumato.frozen import Frozen, explain
 from sfumato.values.schema import Schema
 
@@ -68,6 +68,20 @@ class Manifest(Frozen):
         if not isinstance(self.method.get("method"), str):
             raise ValueError("method must name the method that made the release.")
         return self
+
+    def table(self, name: str) -> TableEntry:
+        """A published table by its name.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When there is none of that name.
+        """
+        found = next((each for each in self.tables if each.name == name), None)
+        if found is None:
+            known = nearest(name, [each.name for each in self.tables])
+            raise ReleaseDamagedError(f"the release has no table {name!r}; {known}")
+        return found
 
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""

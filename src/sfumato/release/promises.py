@@ -18,7 +18,8 @@ def refuse_stronger_promises(release: Release) -> None:
     ReleaseDamagedError
         Naming the promise.
     """
-    conditions = about_learned_lists(release.schema.learned)
+    # Of a long table the list of items was learned, and not the attributes that questions make of them.
+    conditions = about_learned_lists(release.schema.learned or release.published_schema.learned)
     for stated in release.guarantees:
         name = stated.model_dump()["guarantee"]
         if not stated.follows_from(release.law.promises(release.schema, stated), release):

@@ -69,6 +69,9 @@ class PublishedTable:
         In which those are written: the shorter, where none can be larger.
     may_be_empty
         The method may leave every row out, and that none is there is part of what is published.
+    order_says_nothing
+        The rows come in an order drawn at random, such as that of numbers given to units at random: they are
+        published as they come, so that rows of a unit stand together.
     """
 
     name: str
@@ -77,6 +80,7 @@ class PublishedTable:
     integers: tuple[str, ...] = ()
     integer_type: Literal["int32", "int64"] = "int64"
     may_be_empty: bool = False
+    order_says_nothing: bool = False
 
 
 @dataclass(frozen=True, eq=False)

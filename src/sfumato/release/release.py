@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,12 +12,12 @@ import numpy as np
 
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
-from sfumato.errors import ReleaseDamagedError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
 from sfumato.release.analyses import Analyses
 from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
+from sfumato.release.kept_items import KeptItems
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
 from sfumato.release.tabulating import axes_of, estimate_table
@@ -27,7 +27,8 @@ from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates, Feasibility
-from sfumato.values.number_text import counted
+from sfumato.values.long_tables import LongTable
+from sfumato.values.number_text import counted, listed
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -55,11 +56,10 @@ class Release(Analyses):
         self.manifest = manifest
         self.sources = sources
         self.engine = engine
+        self._items: KeptItems | None = None
 
     def __repr__(self) -> str:
-        return (
-            f"Release({self.method}: {', '.join(self.schema.names)}; {counted(self.number_of_rows, 'row')})"
-        )
+        return f"Release({self.method}: {listed(self.schema.names)}; {counted(self.number_of_rows, 'row')})"
 
     def __enter__(self) -> Self:
         return self
@@ -141,12 +141,16 @@ class Release(Analyses):
         entry = self.manifest.tables[0]
         return KeptCounts(self.engine, self.sources[entry.name], entry.schema_of_attributes)
 
+    def items(self, long: LongTable) -> KeptItems:
+        """What the units of a long table have of its items, as published."""
+        if self._items is None:
+            columns = self.manifest.table(long.table).schema_of_attributes
+            self._items = KeptItems(long, columns, partial(self.scan, long.table))
+        return self._items
+
     def scan(self, table: str, names: Sequence[str]) -> Iterator[CodedBatch]:
         """Columns of one published table as they stand: categories as codes, whole numbers as they are."""
-        entry = next((each for each in self.manifest.tables if each.name == table), None)
-        if entry is None:
-            known = nearest(table, [each.name for each in self.manifest.tables])
-            raise ReleaseDamagedError(f"the release has no table {table!r}; {known}")
+        entry = self.manifest.table(table)
         integers = [name for name in names if name in entry.integers]
         attributes = entry.schema_of_attributes.select(name for name in names if name not in integers)
         return self.engine.scan(self.sources[table], attributes, integers=integers)

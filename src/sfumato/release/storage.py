@@ -175,7 +175,8 @@ def shuffled(
         **dict.fromkeys(table.integers),
     }
     rows = 0
-    for batch in in_random_order(made, columns, noise.named(f"order of {table.name}"), folder):
+    order = noise.named(f"order of {table.name}")
+    for batch in made if table.order_says_nothing else in_random_order(made, columns, order, folder):
         rows += batch.number_of_rows
         yield batch
     if rows == 0 and not table.may_be_empty:

@@ -16,7 +16,7 @@ from sfumato.testing.conduct import (
     unattackable,
     undocumented,
 )
-from sfumato.testing.memory import in_memory, release_in_memory
+from sfumato.testing.memory import as_asked, in_memory, release_in_memory
 from sfumato.testing.questions import KINDS
 from sfumato.testing.report import HonestyReport, gathered
 from sfumato.testing.sample import sample_table
@@ -102,7 +102,9 @@ def check_method(
         *not_read_back(chosen, publication, release, rows.schema),
         *not_picklable(publication),
         *unanswered(trials, release),
-        *gathered(failure for each in several for failure in disagreeing_doors(each, rows)),
+        *gathered(
+            failure for each in several for failure in disagreeing_doors(each, as_asked(rows, each.schema))
+        ),
         *unattackable(release, rows),
     )
     return HonestyReport(

@@ -11,6 +11,7 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.methods.base import Design
 from sfumato.release.in_memory import hold_release
 from sfumato.release.release import Release
+from sfumato.values.schema import Schema
 
 
 def in_memory(table: PrivateTable) -> PrivateTable:
@@ -55,6 +56,29 @@ def redrawn(table: PrivateTable, noise: NoiseSource) -> PrivateTable:
         renumbered = np.repeat(np.arange(chosen.size), sizes[chosen])
         drawn = CodedRows(rows.schema, {**drawn.codes, unit: renumbered})
     return PrivateTable(drawn, table.schema, engine=table.engine)
+
+
+def as_asked(table: PrivateTable, asked: Schema) -> PrivateTable:
+    """The private rows in the form that a release answers in: of baskets and ratings a row for each unit, where it does.
+
+    Parameters
+    ----------
+    table
+        In memory.
+    asked
+        The attributes that the release can be asked about.
+    """
+    long, rows = table.schema.long, table.source
+    if long is None or not isinstance(rows, CodedRows) or set(asked.names) <= set(table.schema.names):
+        return table
+    _, unit = np.unique(rows.codes[long.unit], return_inverse=True)
+    code = 1 if long.value is None else rows.codes[long.value].astype(np.int64) + 1
+    wide = np.zeros((len(asked.names), int(unit.max()) + 1), np.int64)
+    wide[rows.codes[long.item], unit] = code
+    columns = {
+        each.name: codes.astype(each.code_type) for each, codes in zip(asked.attributes, wide, strict=True)
+    }
+    return PrivateTable(CodedRows(asked, columns), asked, engine=ArrayEngine())
 
 
 def release_in_memory(table: PrivateTable, design: Design, *, seed: int | None = None) -> Release:

@@ -14,7 +14,7 @@ from sfumato.errors import SfumatoError
 from sfumato.laws.base import Target
 from sfumato.methods.base import Design
 from sfumato.release.in_memory import hold_release
-from sfumato.testing.memory import in_memory, redrawn
+from sfumato.testing.memory import as_asked, in_memory, redrawn
 from sfumato.testing.questions import Answers, Asked, Block, Kind, blocks_of
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
@@ -109,16 +109,19 @@ def run_trials(design: Design, table: PrivateTable, *, releases: int, seed: int)
         except SfumatoError as refusal:
             unpublished.append(str(refusal))
             continue
-        blocks = blocks or blocks_of(release.schema, population)
+        truths = {
+            "table": as_asked(drawn, release.schema),
+            "population": as_asked(population, release.schema),
+        }
+        blocks = blocks or blocks_of(release.schema, truths["population"])
         for target in TARGETS:
             asked = Asked(release, target)
-            truth_of = drawn if target == "table" else population
             for block in blocks:
                 if (block, target) not in gathered:
                     gathered[block, target] = _Gathering(releases, block, target)
                 found = gathered[block, target]
                 try:
-                    found.take(number, block.ask(asked), block.truth(truth_of))
+                    found.take(number, block.ask(asked), block.truth(truths[target]))
                 except SfumatoError as refusal:
                     found.refusal = str(refusal)
                 except Exception as fault:  # noqa: BLE001 - whatever a stranger's law raises is a finding

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 Cell = str | float | int
 """What a cell of a table of results holds."""
+
+MOST_LISTED = 30
+"""Names that are listed one by one where all would not fit a line."""
 
 
 def counted(number: int, noun: str) -> str:
@@ -78,3 +82,15 @@ def show_cell(cell: Cell) -> str:
     if cell != 0 and (abs(cell) < 1e-4 or abs(cell) >= 1e15):
         return f"{cell:.3g}"
     return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names with commas between, the first of them where they are many.
+
+    Examples
+    --------
+    >>> listed(("a", "b")), listed([str(each) for each in range(1_000)])[-22:]
+    ('a, b', ', 29, … (1,000 in all)')
+    """
+    more = f", … ({len(names):,} in all)" if len(names) > MOST_LISTED else ""
+    return f"{', '.join(names[:MOST_LISTED])}{more}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, ClassVar, Literal, Self
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from sfumato.chance.distortion import (
@@ -21,9 +22,12 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.local_differential_privacy import retention_of_epsilon
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.methods.base import Design
-from sfumato.methods.randomized_response.kernels import RedrawCodes
+from sfumato.methods.columnized_counts.kernels.units import SparseUnits
+from sfumato.methods.randomized_response.kernels import RedrawCodes, RedrawItems
+from sfumato.methods.randomized_response.law.perturbed_items import PerturbedItems, promises_of_items
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows, promises_of_distortions
 from sfumato.methods.randomized_response.plan.accuracy import (
+    item_set_table,
     marginal_table,
     promise_table,
     risk_tables,
@@ -33,9 +37,14 @@ from sfumato.methods.randomized_response.plan.grid import (
     is_epsilon_on_grid,
     is_retention_on_grid,
 )
-from sfumato.release.publication import MadeRows, Publication, PublishedTable
+from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
+from sfumato.values.batches import CodedBatch
+from sfumato.values.long_tables import LongTable
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Role, Schema
+from sfumato.values.schema import LongForm, Role, Schema
+
+UNIT_COLUMN = "unit"
+"""Column of a long table that says whose a row is, by a number given at random."""
 
 Probability = Annotated[float, Field(strict=True, gt=0, lt=1)]
 Epsilon = Annotated[float, Field(strict=True, gt=0)]
@@ -107,6 +116,7 @@ class RandomizedResponse(Design):
         ),
         "Publishing the same rows again with fresh noise adds up: the epsilons of all releases count together.",
     )
+    reads_units: ClassVar[bool] = True
     published_twice: ClassVar[str] = (
         "Draws are fresh in every release, so the epsilons of an attribute add up: whoever links the rows by the public attributes averages the noise away."
     )
@@ -159,6 +169,42 @@ class RandomizedResponse(Design):
         """Half of all values kept."""
         del schema
         return cls(retention=0.5)
+
+    def distortion_of_items(self, schema: Schema, long: LongForm) -> UniformDistortion | DenseDistortion:
+        """The matrix of what a unit has of an item: none, then the values, or that it has it.
+
+        Raises
+        ------
+        ParameterError
+            When a number is given for another column, or there is one item only.
+        """
+        items = schema[long.item]
+        outside = [
+            *(name for each in (self.retention, self.epsilon, self.matrix) for name in _keys(each)),
+            *(self.attributes or ()),
+        ]
+        wrong = next((name for name in outside if name != long.item), None)
+        if wrong is not None or self.chosen_for is not None:
+            raise ParameterError(
+                "of unit-item-value data, what a unit has of each item is perturbed as a whole, and a number "
+                f"{'chosen for a risk of rows' if wrong is None else f'for {wrong!r}'} says nothing about that. "
+                f"Give one retention, epsilon or matrix, or one for {long.item!r}.",
+                parameter="chosen_for" if wrong is None else "attributes",
+            )
+        if items.size < 2:
+            raise ParameterError(
+                f"the schema lists one category of {long.item!r}, and there must be two items or more. List them all.",
+                parameter="attributes",
+            )
+        size = 2 if long.value is None else schema[long.value].size + 1
+        found: UniformDistortion | DenseDistortion
+        if self.matrix is not None and long.item in self.matrix:
+            self._refuse_two_sources(long.item)
+            found = _own_matrix(long.item, self.matrix[long.item])
+        else:
+            found = self._uniform(long.item, size, 1)
+        check_sizes({long.item: found}, {long.item: size})
+        return found
 
     def distortions(self, schema: Schema) -> dict[str, UniformDistortion | DenseDistortion]:
         """The matrix of every perturbed attribute, for a schema."""
@@ -228,22 +274,64 @@ class RandomizedResponse(Design):
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """Local differential privacy and amplification, from the whole numbers that are really drawn."""
+        if schema.long is not None:
+            return promises_of_items(self.distortion_of_items(schema, schema.long))
         return (
             *promises_of_distortions(self.distortions(schema), schema.publishable),
             *(() if self.chosen_for is None else (self.chosen_for,)),
         )
 
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
-        """Rows with their chosen attributes redrawn."""
-        del noise  # Nothing is drawn before rows are made.
+        """Rows with their chosen attributes redrawn; of unit-item-value data, every item of every unit."""
+        if table.schema.long is not None:
+            return self._publish_items(table, table.schema.long, noise)
         schema = table.schema.publishable
         distortions = self.distortions(table.schema)
         self._refuse_broken_promise(table, distortions)
         rows = MadeRows(schema.names, RedrawCodes({name: each.drawn for name, each in distortions.items()}))
         return Publication(
             tables=(PublishedTable("rows", schema, rows),),
-            law=self.planned_law(table.schema),
+            law=PerturbedRows(distortions=distortions),
             published_as_they_are=tuple(name for name in schema.names if name not in distortions),
+            chosen_from_private_data=self.choices,
+        )
+
+    def _publish_items(self, table: PrivateTable, long: LongForm, noise: NoiseSource) -> Publication:
+        distortion = self.distortion_of_items(table.schema, long)
+        value = None if long.value is None else table.schema[long.value]
+        units = SparseUnits.from_rows(table.rows_of_units(), table.schema[long.item], value)
+        codes = (units.values + 1).astype(np.min_scalar_type(distortion.size - 1))
+        redrawn = RedrawItems(units.starts[1:], units.items, codes, units.number_of_items, distortion.drawn)
+        unit = UNIT_COLUMN
+        while unit in long.names:
+            unit += "_"
+        schema = Schema(attributes=table.schema.publishable.select(long.names))
+
+        def batches() -> Iterator[CodedBatch]:
+            for number, item, code in redrawn.batches(noise):
+                columns = {long.item: item.astype(schema[long.item].code_type), unit: number}
+                if long.value is not None:
+                    columns[long.value] = code - 1
+                yield CodedBatch(columns, number.size)
+
+        rows = PublishedTable(
+            "items",
+            schema,
+            DrawnRows(batches),
+            integers=(unit,),
+            may_be_empty=True,
+            order_says_nothing=True,
+        )
+        described = LongTable(
+            table="items",
+            unit=unit,
+            item=long.item,
+            value=long.value,
+            number_of_units=units.number_of_units,
+        )
+        return Publication(
+            tables=(rows,),
+            law=PerturbedItems(distortion=distortion, long=described),
             chosen_from_private_data=self.choices,
         )
 
@@ -272,12 +360,16 @@ class RandomizedResponse(Design):
                 parameter="chosen_for",
             )
 
-    def planned_law(self, schema: Schema) -> PerturbedRows:
-        """The law of the release itself."""
+    def planned_law(self, schema: Schema) -> PerturbedRows | None:
+        """The law of the release itself; of unit-item-value data it holds the number of units, which is not known yet."""
+        if schema.long is not None:
+            return None
         return PerturbedRows(distortions=self.distortions(schema))
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """The promise by attribute, and errors of whole marginals; with the table, risks too."""
+        if schema.long is not None:
+            return (item_set_table(self.distortion_of_items(schema, schema.long), rows),)
         distortions = self.distortions(schema)
         risks = () if table is None else risk_tables(distortions, table)
         return (promise_table(distortions), marginal_table(distortions, schema, rows), *risks)

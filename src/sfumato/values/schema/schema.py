@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -77,8 +79,7 @@ class Schema(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        names = self.names
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        repeated = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if repeated:
             raise ValueError(f"attribute {repeated[0]!r} is declared more than once.")
         if not any(each.role.is_published for each in self.attributes):
@@ -114,19 +115,22 @@ class Schema(Frozen):
             if len(named) > 1:
                 yield f"{' and '.join(named)} all have the role {role}; a table has one {role}. Make the others identifiers."
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of all attributes, identifiers included."""
         return tuple(each.name for each in self.attributes)
 
+    @cached_property
+    def _by_name(self) -> dict[str, Attribute]:
+        return {each.name: each for each in self.attributes}
+
     def __getitem__(self, name: str) -> Attribute:
-        for each in self.attributes:
-            if each.name == name:
-                return each
+        if name in self._by_name:
+            return self._by_name[name]
         raise QueryError(f"there is no attribute {name!r}; {nearest(name, self.names)}")
 
     def __contains__(self, name: object) -> bool:
-        return name in self.names
+        return name in self._by_name
 
     def with_role(self, *roles: Role) -> tuple[Attribute, ...]:
         """Attributes that have one of the roles, in order."""

@@ -16,9 +16,9 @@ from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError, SchemaError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.methods.randomized_response.design import RandomizedResponse
 
 RATINGS = Schema.from_toml("""
 [long]
@@ -357,7 +357,7 @@ def test_recoding_must_name_known_categories(tmp_path):
 def test_methods_that_protect_rows_refuse_units(tmp_path):
     """A person with two hundred ratings is not protected row by row."""
     with pytest.raises(ParameterError, match="protects single rows"):
-        publish(rating_table(), RandomizedResponse(retention=0.5), tmp_path / "r", seed=1)
+        publish(rating_table(), Anatomy(l_value=2), tmp_path / "r", seed=1)
 
 
 def test_units_need_a_long_schema():

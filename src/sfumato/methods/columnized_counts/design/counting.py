@@ -209,12 +209,9 @@ def read_units(table: PrivateTable, recoding: Recoding) -> tuple[SparseUnits, tu
     assert long is not None
     rows = table.rows_of_units()
     item = table.schema[long.item]
-    of_unit = np.repeat(np.arange(len(rows.names)), np.diff(rows.ends, prepend=0))
     if long.value is None:
-        values = np.zeros(of_unit.size, np.uint8)
-        return SparseUnits.from_triples(rows.names, of_unit, rows.codes[item.name], values, item.size, 1), (
-            item,
-        )
+        return SparseUnits.from_rows(rows, item, None), (item,)
+    of_unit = np.repeat(np.arange(len(rows.names)), np.diff(rows.ends, prepend=0))
     value = table.schema[long.value]
     codes, items = rows.codes[value.name], rows.codes[item.name]
     if value.missing_code is not None:

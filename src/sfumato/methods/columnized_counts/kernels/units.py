@@ -11,7 +11,9 @@ import numpy.typing as npt
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import DataError
 from sfumato.values.arrays import Booleans, Codes, Integers, Words
+from sfumato.values.batches import UnitRows
 from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.schema import Attribute
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,20 @@ class SparseUnits:
             number_of_items,
             number_of_values,
         )
+
+    @classmethod
+    def from_rows(cls, rows: UnitRows, item: Attribute, value: Attribute | None) -> SparseUnits:
+        """From rows gathered by unit; baskets have one value, code 0.
+
+        Raises
+        ------
+        DataError
+            As :meth:`from_triples`.
+        """
+        of_unit = np.repeat(np.arange(len(rows.names)), np.diff(rows.ends, prepend=0))
+        values = np.zeros(of_unit.size, np.uint8) if value is None else rows.codes[value.name]
+        number = 1 if value is None else value.size
+        return cls.from_triples(rows.names, of_unit, rows.codes[item.name], values, item.size, number)
 
     @property
     def number_of_units(self) -> int:

@@ -23,6 +23,9 @@ Distortions = Mapping[str, UniformDistortion | DenseDistortion]
 LARGEST_NUMBER_OF_MARGINALS = 20
 """Marginals that a plan lists; with more perturbed attributes the pairs are left out."""
 
+LONGEST_ITEM_SET = 4
+"""Items of a set whose error a plan states."""
+
 LARGEST_RISK_TABLE = 5_000_000
 """Cells up to which a plan computes risks: a few seconds."""
 
@@ -55,6 +58,21 @@ def marginal_table(distortions: Distortions, schema: Schema, rows: int) -> Resul
         f"Expected error of marginals, of {rows:,} rows",
         ("marginal", "cells", "L2 error of its counts", "root mean square error of a cell"),
         tuple(_marginal_row(distortions, schema, each, rows) for each in marginals),
+    )
+
+
+def item_set_table(distortion: UniformDistortion | DenseDistortion, units: int) -> ResultTable:
+    """Errors of the shares of rare item sets by their length: every further item multiplies the noise.
+
+    A unit without an item adds row y of the inverse to it with the probability of publishing y; of a set that nearly
+    nobody has, the second moments of its items multiply.
+    """
+    present = distortion.inverse()[:, 1:]
+    moment = float((distortion.dense()[0] @ present**2).max())
+    return ResultTable(
+        f"Expected error of the share of a rare item set, of {units:,} units",
+        ("items", "std. error of the share"),
+        tuple((length, math.sqrt(moment**length / units)) for length in range(1, LONGEST_ITEM_SET + 1)),
     )
 
 
