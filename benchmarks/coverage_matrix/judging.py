@@ -100,7 +100,7 @@ def _faults(setting: Setting, key: Key, first: Entry, again: Entry | None, entri
 
 
 def _reason(setting: Setting, key: Key, entry: Entry) -> str:
-    """From the closed list: certain bound, discreteness, law declared conservative."""
+    """From the closed list: a certain bound, discreteness, a law declared conservative."""
     if not entry.intervals or entry.coverage <= MOST:
         return ""
     if setting.conservative:
@@ -108,5 +108,5 @@ def _reason(setting: Setting, key: Key, entry: Entry) -> str:
     if key.size in SMALL:
         return "discreteness"
     if entry.cut > entry.coverage - STATED:
-        return "certain bound"
+        return "bound, certain"
     return ""

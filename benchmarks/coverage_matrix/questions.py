@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
@@ -14,8 +12,8 @@ import numpy.typing as npt
 from sfumato import Release
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
-from sfumato.testing.questions import Answers, Asked, Block, Combined, CountsOf, Queries, Shares
-from sfumato.values.estimates import Feasibility
+from sfumato.testing.questions import Answers, Asked, Block, Combined, CountsOf, Shares
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
 
@@ -27,8 +25,11 @@ CLASSES = ("0", "1-9", "10-99", "100+")
 PAIRS = (("age", "job"), ("region", "job"), ("school", "job"), ("region", "school"))
 """The sensitive attribute with attributes of groups and with one outside them; public ones of both kinds."""
 
-CELLS_PER_CLASS = 2
-"""Combinations of three attributes that are asked for, of each size and each choice of attributes."""
+THREE = ("sex", "region", "job")
+"""Attributes of single cells: so many that most counts are small."""
+
+GROUPS = ("region", "school")
+"""Attributes in whose categories shares of jobs are asked, by turns: one that makes groups, one that does not."""
 
 SUMS_PER_TABLE = 8
 CELLS_OF_A_SUM = 4
@@ -47,10 +48,15 @@ def size_class(counts: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Sized:
-    """Questions with the counts by which their size is judged: those themselves, or the smallest that they rest on."""
+    """Questions with the counts by which their size is judged: those themselves, or the smallest that they rest on.
+
+    They are asked of every release whose number leaves ``turn`` when divided by ``turns``.
+    """
 
     block: Block
     rests_on: tuple[tuple[Selection, ...], ...] = ()
+    turn: int = 0
+    turns: int = 1
 
     @property
     def kind(self) -> str:
@@ -152,35 +158,16 @@ def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
     found += [Sized(each) for each in tables]
     found += [Sized(_sums(each, table)) for each in tables]
     found += [_contrasts(each, table) for each in tables]
-    # One block for each: a law may leave a single combination open.
-    found += [Sized(Queries(schema, (each,), "cell")) for each in _cells(schema, table)]
-    shares = [_shares(schema, pair, table) for pair in pairs[1:3]]
-    found += [
-        Sized(Shares(schema, ((question, given),)), ((question & given,),))
-        for each in shares
-        for question, given in each
-    ]
-    found += [
-        Sized(Differences(schema, (each,)), ((each[0] & each[1], each[0] & each[2]),))
-        for some in shares
-        for each in _differences(some)[:2]
-    ]
+    if set(THREE) <= set(schema.names):
+        found.append(Sized(CountsOf(schema, THREE, "cell")))
+    for turn, name in enumerate(GROUPS):
+        found += _shares(schema, (name, "job"), table, turn)
+        found += _differences(schema, (name, "job"), table, turn)
     found += [Sized(OtherCounts(tables[0], feasibility=each)) for each in get_args(Feasibility)]
     found += [
         Sized(OtherCounts(each, estimator=name)) for name in release.law.estimators for each in tables[:2]
     ]
     return tuple(found)
-
-
-def _cells(schema: Schema, table: PrivateTable) -> list[Selection]:
-    """Combinations of three attributes, some of each size."""
-    chosen: list[Selection] = []
-    for names in (("sex", "region", "job"), ("age", "school", "job")):
-        if set(names) <= set(schema.names):
-            cells = CountsOf(schema, names, "cell")
-            some = _some_of_each_size(cells.truth(table), CELLS_PER_CLASS)
-            chosen += [cells.selections()[each] for each in some]
-    return chosen
 
 
 def _sums(cells: CountsOf, table: PrivateTable) -> Combined:
@@ -212,37 +199,43 @@ def _contrasts(cells: CountsOf, table: PrivateTable) -> Sized:
     return Sized(Combined(cells.names, weights, labels, "contrast"), tuple(pairs))
 
 
-def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable) -> list[tuple[Selection, Selection]]:
-    """Categories of the second attribute among those of the first, some of each size."""
+def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: int) -> list[Sized]:
+    """A category of the second attribute among one of the first, of each size."""
     cells = CountsOf(schema, pair, "joint")
-    truth = cells.truth(table)
     selections = cells.selections()
-    chosen = [selections[each] for each in _some_of_each_size(truth, 1)]
-    return [
-        (Selection((second,)), Selection((first,))) for first, second in (each.conditions for each in chosen)
-    ]
+    found = []
+    for place in _one_of_each_size(cells.truth(table)):
+        given, question = (Selection((each,)) for each in selections[place].conditions)
+        # One block for each: a law may leave a single combination open.
+        shares = Shares(schema, ((question, given),))
+        found.append(Sized(shares, ((question & given,),), turn, len(GROUPS)))
+    return found
 
 
-def _differences(
-    shares: Sequence[tuple[Selection, Selection]],
-) -> list[tuple[Selection, Selection, Selection]]:
-    """The same question in two groups of an attribute."""
-    return [
-        (question, given, versus)
-        for (question, given), (_, versus) in itertools.pairwise(shares)
-        if given.names == versus.names and given != versus
-    ]
+def _differences(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: int) -> list[Sized]:
+    """A category of the second attribute in two groups of the first, the smaller count of each size."""
+    groups, question = schema.select(pair)
+    counts = CountsOf(schema, pair, "joint").truth(table).reshape(groups.size, question.size)
+    order = np.argsort(counts, axis=0, kind="stable")
+    smaller = np.take_along_axis(counts, order, axis=0)[:-1]
+    found = []
+    for place in _one_of_each_size(smaller.ravel()):
+        rank, code = divmod(place, question.size)
+        given, versus = (Selection(((groups.name, (int(order[rank + each, code]),)),)) for each in (1, 0))
+        asked = Selection(((question.name, (code,)),))
+        differences = Differences(schema, ((asked, given, versus),))
+        found.append(Sized(differences, ((asked & given, asked & versus),), turn, len(GROUPS)))
+    return found
 
 
-def _some_of_each_size(counts: Floats, number: int) -> list[int]:
-    """Places of a few counts of every size class, spread over the class."""
+def _one_of_each_size(counts: Floats) -> list[int]:
+    """Place of a count in the middle of every size class that there is."""
     places = size_class(counts)
     found: list[int] = []
     for each in range(len(CLASSES)):
         inside = np.flatnonzero(places == each)
         ordered = inside[np.argsort(counts[inside], kind="stable")]
-        picked = np.unique(np.linspace(0, ordered.size - 1, min(number, ordered.size)).astype(int))
-        found += ordered[picked].tolist()
+        found += ordered[ordered.size // 2 : ordered.size // 2 + 1].tolist()
     return found
 
 

@@ -20,7 +20,7 @@ ROWS = 3_000
 SIZES: dict[Skew, dict[str, int]] = {
     "no association": {"sex": 2, "age": 4, "region": 6, "school": 6, "job": 9},
     "strong associations": {"sex": 2, "age": 4, "region": 6, "school": 6, "job": 9},
-    "long tail": {"sex": 2, "age": 4, "region": 12, "school": 30, "job": 40},
+    "long tail": {"sex": 2, "age": 4, "region": 8, "school": 12, "job": 24},
 }
 ROLES = {
     "sex": Role.QUASI_IDENTIFIER,

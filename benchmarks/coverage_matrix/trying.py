@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from coverage_matrix.entries import Entry, Key, entry_of
 from coverage_matrix.questions import CLASSES, Sized, questions_for, size_class
@@ -15,12 +14,17 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
 from sfumato.laws.base import Target
+from sfumato.release import Release
 from sfumato.testing import redrawn, release_in_memory
 from sfumato.testing.questions import Answers, Asked
+from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
 
 ROUNDING = 1e-6
 """How far a number may be from the truth, as a share of it, and still be called the truth."""
+
+TRIED = 4
+"""Releases after which a question is left alone that never had an answer, or only ones that state no error."""
 
 TARGETS: tuple[Target, ...] = ("table", "population")
 
@@ -41,26 +45,29 @@ class Held:
     certain, wrong
         Whether a number was called exact or bounded; whether it was wrong, or had no error without being exact.
     is_cut
-        Whether an end of the interval is a certain bound.
+        Whether an end of the interval is a certain bound, or was moved out by one.
     """
 
-    places: npt.NDArray[np.float64]
-    errors: npt.NDArray[np.float64]
-    variances: npt.NDArray[np.float64]
-    misses: npt.NDArray[np.float64]
-    certain: npt.NDArray[np.float64]
-    wrong: npt.NDArray[np.float64]
-    is_cut: npt.NDArray[np.float64]
+    places: Floats
+    errors: Floats
+    variances: Floats
+    misses: Floats
+    certain: Floats
+    wrong: Floats
+    is_cut: Floats
     refusal: str = ""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no answer had an interval or claimed anything."""
+        return bool(np.isnan(self.misses).all() and not (self.certain == 1).any())
 
     @classmethod
     def empty(cls, releases: int, questions: int) -> Held:
         """Nothing answered yet."""
         return cls(*(np.full((releases, questions), np.nan) for _ in range(7)))
 
-    def take(
-        self, release: int, answers: Answers, truth: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64]
-    ) -> None:
+    def take(self, release: int, answers: Answers, truth: Floats, sizes: Floats) -> None:
         """Hold one release's answers against the truth."""
         slack = ROUNDING * np.maximum(1, np.abs(truth))
         is_estimate = answers.certainty == Certainty.ESTIMATED
@@ -70,13 +77,14 @@ class Held:
         has_interval = is_estimate & np.isfinite(answers.low) & np.isfinite(answers.high)
         self.places[release] = size_class(np.round(sizes))
         self.errors[release] = np.where(is_estimate, answers.values - truth, np.nan)
-        self.variances[release] = np.where(is_estimate, answers.standard_errors**2, np.nan)
+        self.variances[release] = np.where(
+            is_estimate & ~answers.is_assumed, answers.standard_errors**2, np.nan
+        )
         self.misses[release] = np.where(has_interval, misses, np.nan)
         self.certain[release] = ~is_estimate
         self.wrong[release] = is_wrong
-        self.is_cut[release] = has_interval & (
-            (answers.low <= answers.least) | (answers.high >= answers.most)
-        )
+        ends_at_bound = (answers.low <= answers.least) | (answers.high >= answers.most)
+        self.is_cut[release] = has_interval & (ends_at_bound | answers.is_assumed)
         # A share of an empty group is no number, and nothing can be held against it.
         for each in (self.places, self.errors, self.variances, self.misses, self.certain, self.wrong):
             each[release, ~np.isfinite(truth)] = np.nan
@@ -112,51 +120,68 @@ def run_trial(
     """
     people = setting.table(population(skew))
     noise = NoiseSource.seeded(seed)
-    held: dict[tuple[int, Target], Held] = {}
-    questions: tuple[Sized, ...] = ()
-    refused: list[str] = []
+    trial = _Asking(people, releases, only)
     for number in range(releases):
         drawn = redrawn(people, noise.named(f"table {number}"))
         try:
             release = release_in_memory(drawn, setting.design(), seed=(seed << 20) + number)
         except SfumatoError as refusal:
-            refused.append(str(refusal))
+            trial.refused.append(str(refusal))
             continue
-        questions = questions or questions_for(release, people)
+        trial.ask(number, release, drawn)
+    return _gathered(trial.held, trial.questions, trial.refused)
+
+
+class _Asking:
+    """Asks every release its questions and keeps what came of them."""
+
+    def __init__(self, people: PrivateTable, releases: int, only: frozenset[Key] | None) -> None:
+        self.people, self.releases = people, releases
+        self.only = None if only is None else {(key.kind, key.target) for key in only}
+        self.held: dict[tuple[int, Target], Held] = {}
+        self.questions: tuple[Sized, ...] = ()
+        self.refused: list[str] = []
+        self._of_people: dict[int, tuple[Floats, Floats]] = {}
+
+    def ask(self, number: int, release: Release, drawn: PrivateTable) -> None:
+        """Whatever is looked at and may still say something."""
+        self.questions = self.questions or questions_for(release, self.people)
         for target in TARGETS:
             asked = Asked(release, target)
-            for place, each in enumerate(questions):
-                if only is None or any((key.kind, key.target) == (each.kind, target) for key in only):
-                    _ask(
-                        held,
-                        (place, target),
-                        each,
-                        asked,
-                        drawn if target == "table" else people,
-                        number,
-                        releases,
-                    )
-    return _gathered(held, questions, refused)
+            for place, each in enumerate(self.questions):
+                is_wanted = self.only is None or (each.kind, target) in self.only
+                if (
+                    is_wanted
+                    and number % each.turns == each.turn
+                    and not self._is_silent(place, target, number)
+                ):
+                    self._ask(number, place, asked, drawn)
 
+    def _ask(self, number: int, place: int, asked: Asked, drawn: PrivateTable) -> None:
+        key, question = (place, asked.target), self.questions[place]
+        if key not in self.held:
+            self.held[key] = Held.empty(self.releases, len(question.block.labels))
+        try:
+            answers = question.block.ask(asked)
+        except SfumatoError as refusal:
+            self.held[key].refusal = str(refusal)
+            return
+        self.held[key].take(number, answers, *self._truths(place, asked.target, drawn))
 
-def _ask(
-    held: dict[tuple[int, Target], Held],
-    key: tuple[int, Target],
-    question: Sized,
-    asked: Asked,
-    truths: PrivateTable,
-    number: int,
-    releases: int,
-) -> None:
-    if key not in held:
-        held[key] = Held.empty(releases, len(question.block.labels))
-    try:
-        answers = question.block.ask(asked)
-    except SfumatoError as refusal:
-        held[key].refusal = str(refusal)
-        return
-    truth = question.block.truth(truths)
-    held[key].take(number, answers, truth, question.sizes(truths, truth))
+    def _truths(self, place: int, target: Target, drawn: PrivateTable) -> tuple[Floats, Floats]:
+        """True numbers and the counts that they rest on; those of the population stay the same."""
+        if target == "population" and place in self._of_people:
+            return self._of_people[place]
+        question, table = self.questions[place], drawn if target == "table" else self.people
+        truth = question.block.truth(table)
+        found = truth, question.sizes(table, truth)
+        if target == "population":
+            self._of_people[place] = found
+        return found
+
+    def _is_silent(self, place: int, target: Target, number: int) -> bool:
+        """Whether a question never had an answer with an interval or a claim, and will not be asked again."""
+        return number >= TRIED * self.questions[place].turns and self.held[place, target].is_silent
 
 
 def _gathered(

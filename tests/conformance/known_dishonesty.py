@@ -32,18 +32,7 @@ class Known:
     takes_many: bool = False
 
 
-EVEN_SPREAD = (
-    "about the population, the error of spreading rows evenly over what a generalized value covers is not in the "
-    "standard error"
-)
-
-REGISTER: tuple[Known, ...] = (
-    Known("generalization", "coverage", "sum", ("population",), EVEN_SPREAD, takes_many=True),
-    *(
-        Known("generalization", "spread", kind, ("population",), EVEN_SPREAD, takes_many=True)
-        for kind in ("margin", "joint", "sum")
-    ),
-)
+REGISTER: tuple[Known, ...] = ()
 
 
 def expected(method, *, many):

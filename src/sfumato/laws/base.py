@@ -18,7 +18,8 @@ from sfumato.laws.asking.formula import Target, refuse_unknown_target
 from sfumato.values.arrays import Codes, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.long_tables import LongTable
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema

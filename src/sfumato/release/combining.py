@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.values.answers import Answer
-from sfumato.values.estimates import Estimates
+from sfumato.values.estimates import Estimates, known_bounds
 from sfumato.values.predicate import Predicate
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Origin:
         gradient[0, : len(self.predicates)] = self.gradient
         gradient[1, len(self.predicates) :] = other.gradient
         changes = counts.linear(gradient)
-        pair = Estimates(np.array([first.estimate, second.estimate]), changes.variances, changes.covariance)
+        pair = _side_by_side(first, second, changes)
         if operation == "-":
             combined, weights = pair.linear(np.array([[1.0, -1.0]])), np.array([1.0, -1.0])
         else:
@@ -82,3 +83,19 @@ class Origin:
         )
         origin = Origin(self.release, predicates, tuple((weights @ gradient).tolist()), self.target)
         return dataclasses.replace(answer, origin=origin)
+
+
+def _side_by_side(first: Answer, second: Answer, changes: Estimates) -> Estimates:
+    """Two answers as estimates, with what each claims, and the errors that their counts give them together."""
+    both = (first, second)
+    nothing = -math.inf, math.inf
+    ends = [(each.estimate,) * 2 if each.is_exact else each.bounds or nothing for each in both]
+    return Estimates(
+        np.array([each.estimate for each in both]),
+        changes.variances,
+        changes.covariance,
+        known_bounds(*np.array(ends).T),
+        np.array([each.certainty for each in both], np.int8),
+        skews=changes.skews,
+        leeway=tuple(np.array([each.leeway or (0.0, 0.0) for each in both]).T),
+    )

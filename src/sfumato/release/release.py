@@ -26,7 +26,8 @@ from sfumato.values.answers import Answer
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.long_tables import LongTable
 from sfumato.values.number_text import counted, listed
 from sfumato.values.predicate import Predicate

@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.laws import Law, Target
 from sfumato.laws.base import Published
+from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, known_bounds
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
@@ -76,15 +78,15 @@ def _cells(by: tuple[str, ...], codes: list[tuple[int, ...]]) -> Iterator[Predic
 
 def _side_by_side(parts: list[Estimates]) -> Estimates:
     """Estimates of one number each as estimates of many, without the covariance between them."""
-
-    def limits(confidence_level: float) -> tuple[np.ndarray, np.ndarray]:
-        ends = [each.intervals(confidence_level) for each in parts]
-        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
-
     return Estimates(
         np.concatenate([each.values for each in parts]),
         np.concatenate([each.variances for each in parts]),
         bounds=known_bounds(*(np.concatenate([each.ends()[side] for each in parts]) for side in (0, 1))),
         certainty=np.concatenate([each.certainty for each in parts]),
-        limits=limits,
+        limits=partial(_ends_side_by_side, parts),
     )
+
+
+def _ends_side_by_side(parts: list[Estimates], confidence_level: float) -> tuple[Floats, Floats]:
+    ends = [each.intervals(confidence_level) for each in parts]
+    return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])

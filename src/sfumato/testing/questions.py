@@ -17,8 +17,8 @@ from sfumato.laws.base import Target
 from sfumato.release.release import Release
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
-from sfumato.values.arrays import Floats
-from sfumato.values.certainty import Certainties
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
@@ -40,7 +40,8 @@ class Answers:
     """Numbers answered together: estimates, standard errors and ends of 95 % intervals, each ``(n,)``.
 
     ``least`` and ``most`` are the ends between which the release calls the truth certain, infinite where it does not;
-    ``certainty`` is what each number claims of itself.
+    ``certainty`` is what each number claims of itself, and ``is_assumed`` whether an assumption besides chance stands
+    between it and the truth, of which a standard error does not speak.
     """
 
     values: Floats
@@ -50,13 +51,18 @@ class Answers:
     least: Floats
     most: Floats
     certainty: Certainties
+    is_assumed: Booleans
 
     @classmethod
     def of_estimates(cls, estimates: Estimates) -> Answers:
         """What estimates say at 95 %."""
         low, high = estimates.intervals(0.95)
         least, most = estimates.ends()
-        return cls(estimates.values, estimates.standard_errors, low, high, least, most, estimates.certainty)
+        nothing = np.zeros(estimates.values.size)
+        below, above = (nothing, nothing) if estimates.leeway is None else estimates.leeway
+        is_assumed = (estimates.certainty == Certainty.BOUNDED) | (below > 0) | (above > 0)
+        errors, claims = estimates.standard_errors, estimates.certainty
+        return cls(estimates.values, errors, low, high, least, most, claims, is_assumed)
 
     @classmethod
     def of_answers(cls, answers: Sequence[Answer]) -> Answers:
@@ -73,7 +79,10 @@ class Answers:
         ]
         values, errors, low, high, least, most = np.array(numbers, dtype=np.float64).T
         claims = np.array([each.certainty for each in answers], dtype=np.int8)
-        return cls(values, errors, low, high, least, most, claims)
+        is_assumed = np.array(
+            [each.certainty is Certainty.BOUNDED or each.leeway is not None for each in answers]
+        )
+        return cls(values, errors, low, high, least, most, claims, is_assumed)
 
 
 class Asked:

@@ -151,9 +151,9 @@ class _Gathering:
         is_false |= (answers.standard_errors == 0) & (answers.certainty < Certainty.EXACT)
         # Without a standard error there is no interval either.
         covered = np.where(np.isfinite(answers.standard_errors), is_inside, np.nan)
-        # The error of a bounded or an open number is no chance error, and nothing is stated about its size.
-        is_chance = (answers.certainty == Certainty.ESTIMATED) | (answers.certainty == Certainty.EXACT)
-        stated = np.where(is_chance, answers.standard_errors, np.nan)
+        # The error of an assumption is no chance error, and a standard error says nothing about its size.
+        is_assumed = answers.is_assumed | (answers.certainty == Certainty.OPEN)
+        stated = np.where(is_assumed, np.nan, answers.standard_errors)
         errors = answers.values - truth
         # The last digits of floats are no bias.
         errors[np.abs(errors) <= slack] = 0

@@ -83,6 +83,9 @@ class Answer:
         Two numbers between which the true one lies for certain, where the release says so.
     certainty
         What the number claims: that it is exact, that it is bounded, or that it is estimated.
+    leeway
+        How far the number may be below and above the estimate because of an assumption, besides chance; None where
+        the estimate needs none. The interval holds it, the standard error does not.
     note
         What the law has to say about this answer, such as whether it is dependable; often empty.
     origin
@@ -107,6 +110,7 @@ class Answer:
     bounds: tuple[float, float] | None = None
     note: str = ""
     certainty: Certainty = Certainty.ESTIMATED
+    leeway: tuple[float, float] | None = None
     origin: Combining | None = field(default=None, repr=False, compare=False)
 
     def __sub__(self, other: Answer) -> Answer:
@@ -158,6 +162,7 @@ class Answer:
             bounds_of(estimates)[0],
             note,
             Certainty(int(estimates.certainty[0])),
+            leeway_of(estimates),
         )
 
     @property
@@ -220,8 +225,17 @@ class Answer:
             "estimator": self.estimator,
             "certainty": self.certainty.word,
             **bounds_to_dict(self.bounds),
+            **({} if self.leeway is None else {"leeway": [finite_or_none(each) for each in self.leeway]}),
             **({"note": self.note} if self.note else {}),
         }
+
+
+def leeway_of(estimates: Estimates) -> tuple[float, float] | None:
+    """Of the first number; None where it rests on no assumption."""
+    if estimates.leeway is None or not any(each[0] > 0 for each in estimates.leeway):
+        return None
+    below, above = estimates.leeway
+    return float(below[0]), float(above[0])
 
 
 def bounds_of(estimates: Estimates) -> list[tuple[float, float] | None]:

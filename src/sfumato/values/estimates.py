@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +15,10 @@ from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.left_open import Ends, LeftOut
-
-Feasibility = Literal["projection", "clip", "em"]
-"""How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut
-and the rest scaled to the same sum (``clip``), or the most likely ones by expectation-maximization (``em``)."""
+from sfumato.values.score_intervals import score_limits
 
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
-
-LARGEST_NUMBER_OF_STEPS = 10_000
-"""Steps after which expectation-maximization stops, converged or not."""
 
 
 def normal_quantile(confidence_level: float) -> float:
@@ -66,8 +61,14 @@ class Estimates:
     certainty
         What each number claims, ``(n,)``; estimated when nothing is claimed.
     limits
-        Ends of intervals where the law of the errors is known and is not normal. Normal intervals when not
-        given, as after any further computation.
+        Ends of intervals where the law of the errors is known and is not normal; not given after any further
+        computation.
+    skews
+        Gives, ``(n,)``, the covariance of each estimate with its estimated variance: an interval leans by it. Normal
+        intervals when not given.
+    leeway
+        How far the numbers may be below and above their estimates besides chance, because of an assumption that
+        an estimate needs; two vectors ``(n,)``, not negative.
     left_open
         Between what the numbers lie that are open, where some are.
 
@@ -85,6 +86,8 @@ class Estimates:
     bounds: tuple[Floats, Floats] | None = None
     certainty: Certainties = field(default_factory=lambda: all_claim(Certainty.ESTIMATED, 0))
     limits: Limits | None = None
+    skews: Callable[[], Floats] | None = None
+    leeway: tuple[Floats, Floats] | None = None
     left_open: LeftOut | Ends | None = None
 
     def __post_init__(self) -> None:
@@ -124,13 +127,16 @@ class Estimates:
         """Lower and upper ends of intervals, each ``(n,)``.
 
         Of a number that is exact, the number; of one that is bounded, its bounds, which hold at every level;
-        of an estimate, a normal interval unless the errors' law is known, cut at what is certain; of one that is
-        open, whatever lies between its two ends, with the error of each.
+        of an estimate, a score interval unless the errors' law is known, with its leeway, cut at what is certain; of
+        one that is open, whatever lies between its two ends, with the error of each.
         """
-        half = normal_quantile(confidence_level) * self.standard_errors
-        low, high = self.values - half, self.values + half
+        quantile = normal_quantile(confidence_level)
         if self.limits is not None:
             low, high = self.limits(confidence_level)
+        else:
+            low, high = score_limits(self.values, self.variances, self._slopes(), quantile)
+            if self.leeway is not None:
+                low, high = low - self.leeway[0], high + self.leeway[1]
         if self.left_open is not None:
             ends = self.left_open.of(self.values).intervals(confidence_level)
             is_open = self.certainty == Certainty.OPEN
@@ -140,6 +146,13 @@ class Estimates:
         low = np.where(is_certain, least, np.clip(low, least, most))
         return low, np.where(is_certain, most, np.clip(high, least, most))
 
+    def _slopes(self) -> Floats:
+        """How much each variance changes with its number."""
+        nothing = np.zeros(self.values.size)
+        if self.skews is None:
+            return nothing
+        return np.asarray(np.divide(self.skews(), self.variances, out=nothing, where=self.variances > 0))
+
     def within(self, low: float, high: float) -> Estimates:
         """The same numbers, of which it is known besides that they lie between two others.
 
@@ -148,7 +161,15 @@ class Estimates:
         is_bounded = (self.certainty == Certainty.BOUNDED) | (self.certainty == Certainty.OPEN)
         least, most = (np.where(is_bounded, np.clip(each, low, high), each) for each in self.ends())
         left_open = self.left_open and self.left_open.of(self.values).within(low, high)
-        return replace(self, bounds=known_bounds(least, most), left_open=left_open)
+        found = replace(self, bounds=known_bounds(least, most), left_open=left_open)
+        if self.leeway is None:
+            return found
+        below, above = self.leeway
+        leeway = (
+            np.minimum(below, np.maximum(self.values - low, 0)),
+            np.minimum(above, np.maximum(high - self.values, 0)),
+        )
+        return replace(found, leeway=leeway)
 
     def linear(self, weights: npt.NDArray[Any]) -> Estimates:
         """Estimates of ``weights @ values``; needs the whole covariance.
@@ -177,12 +198,30 @@ class Estimates:
         largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
         combined = np.where(sizes @ is_unknown @ sizes.T > 0, np.nan, combined)
-        certainty = self._weakest(weights)
+        bounds = _combined_ends(weights, *self.ends())
+        certainty = _exact_between(self._weakest(weights), *bounds)
         # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
         variances = np.where(certainty == Certainty.EXACT, 0.0, np.maximum(variances, rounding))
-        bounds = known_bounds(*_combined_ends(weights, *self.ends()))
-        combination = Estimates(weights @ self.values, variances, combined, bounds, certainty)
+        combination = Estimates(
+            weights @ self.values,
+            variances,
+            combined,
+            known_bounds(*bounds),
+            certainty,
+            skews=self._combined_skews(weights),
+            leeway=self._combined_leeway(weights),
+        )
         return combination.open_between(self.left_open and self.left_open.linear(weights, self.values, whole))
+
+    def _combined_skews(self, weights: npt.NDArray[Any]) -> Callable[[], Floats] | None:
+        """Third moments add up like cubes, as far as the terms are independent."""
+        return None if self.skews is None else partial(_cubed, weights, self.skews)
+
+    def _combined_leeway(self, weights: npt.NDArray[Any]) -> tuple[Floats, Floats] | None:
+        if self.leeway is None:
+            return None
+        low, high = _combined_ends(weights, -self.leeway[0], self.leeway[1])
+        return -low, high
 
     def open_between(self, left_open: LeftOut | Ends | None) -> Estimates:
         """The same, of which some numbers are open: their standard errors reach to their ends."""
@@ -235,10 +274,23 @@ class Estimates:
         shares = (top @ self.values) / below
         change = self.linear((top - shares[:, None] * bottom) / below[:, None])
         # The weights of the change can cancel where the terms themselves do not.
-        certainty = np.minimum(self._weakest(top), self._weakest(bottom))
         bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
+        certainty = _exact_between(np.minimum(self._weakest(top), self._weakest(bottom)), *bounds)
         variances = np.where(certainty == Certainty.EXACT, 0.0, change.variances)
-        found = Estimates(shares, variances, change.covariance, known_bounds(*bounds), certainty)
+        leeway = None
+        if self.leeway is not None:
+            around = self.values - self.leeway[0], self.values + self.leeway[1]
+            low, high = _quotients(_combined_ends(top, *around), _combined_ends(bottom, *around))
+            leeway = shares - low, high - shares
+        found = Estimates(
+            shares,
+            variances,
+            change.covariance,
+            known_bounds(*bounds),
+            certainty,
+            skews=change.skews,
+            leeway=leeway,
+        )
         return found.open_between(
             self.left_open and self.left_open.ratios(top, bottom, self.values, self._whole_covariance())
         )
@@ -271,122 +323,15 @@ def _quotients(top: tuple[Floats, Floats], bottom: tuple[Floats, Floats]) -> tup
     return np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf)
 
 
+def _cubed(weights: npt.NDArray[Any], skews: Callable[[], Floats]) -> Floats:
+    return np.asarray(weights**3 @ skews())
+
+
+def _exact_between(certainty: Certainties, low: Floats, high: Floats) -> Certainties:
+    """The claims; what lies between two ends that are one number is that number."""
+    return np.where(low == high, np.int8(Certainty.EXACT), certainty).astype(np.int8)
+
+
 def known_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
     """Bounds, or none where they say nothing of any number."""
     return None if np.isinf(low).all() and np.isinf(high).all() else (low, high)
-
-
-def project_to_simplex(values: Floats, totals: Floats) -> Floats:
-    """Nearest non-negative vectors with given sums, in Euclidean distance.
-
-    Parameters
-    ----------
-    values
-        ``(groups, n)``; each row is projected on its own.
-    totals
-        ``(groups,)``, not negative.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``(groups, n)``.
-
-    Notes
-    -----
-    The projection subtracts one number from every entry of a row and cuts at zero; that number comes
-    from the sorted entries.
-
-    Examples
-    --------
-    >>> project_to_simplex(np.array([[11.0, -1.0]]), np.array([10.0])).tolist()
-    [[10.0, 0.0]]
-    """
-    descending = -np.sort(-values, axis=1)
-    excess = np.cumsum(descending, axis=1) - totals[:, None]
-    ranks = np.arange(1, values.shape[1] + 1)
-    # The largest rank at which the entry still exceeds the number subtracted; rank 1 always does
-    # unless the total is zero, where every entry is cut.
-    last = np.maximum(np.sum(descending * ranks > excess, axis=1), 1)
-    threshold = excess[np.arange(len(values)), last - 1] / last
-    return np.asarray(np.clip(values - threshold[:, None], 0, None))
-
-
-def clip_to_totals(values: Floats, totals: Floats) -> Floats:
-    """Negative entries cut at zero, the others of their row scaled to a given sum.
-
-    Parameters
-    ----------
-    values
-        ``(groups, n)``.
-    totals
-        ``(groups,)``, not negative. Where no entry is positive, the total is spread evenly.
-
-    Returns
-    -------
-    numpy.ndarray
-        ``(groups, n)``.
-
-    Examples
-    --------
-    >>> clip_to_totals(np.array([[12.0, -2.0, 4.0]]), np.array([8.0])).tolist()
-    [[6.0, 0.0, 2.0]]
-    """
-    positive = np.clip(values, 0, None)
-    sums = positive.sum(axis=1)
-    positive[sums == 0] = 1
-    return np.asarray(positive * (totals / positive.sum(axis=1))[:, None])
-
-
-def most_likely(
-    published: Floats,
-    expect: Callable[[Floats], Floats],
-    pull_back: Callable[[Floats], Floats],
-    start: Floats,
-    *,
-    tolerance: float = 1e-7,
-) -> Floats:
-    """True counts under which the published ones are most likely, by expectation-maximization.
-
-    Where the unbiased estimates are all positive they are the most likely ones too; where some are
-    negative, these are not. Every step keeps the total and raises the likelihood.
-
-    Parameters
-    ----------
-    published
-        Published counts, of any shape.
-    expect
-        Gives the published counts to expect of true ones: multiplies by the distortion.
-    pull_back
-        Multiplies by the transposed distortion.
-    start
-        True counts to start from: positive where the result may be. The first step gives them the published total.
-    tolerance
-        Stops when a step moves less than this share of the total.
-
-    Returns
-    -------
-    numpy.ndarray
-        The shape of ``start``.
-
-    References
-    ----------
-    Guo (2010), section 2.2; the step is ``x <- x * P'(y / P x)``.
-
-    Examples
-    --------
-    >>> matrix = np.array([[0.9, 0.1], [0.1, 0.9]])
-    >>> most_likely(np.array([100.0, 0.0]), lambda x: x @ matrix, lambda y: y @ matrix.T, np.array([50.0, 50.0])).round(2)
-    array([100.,   0.])
-    """
-    current = start
-    total = float(published.sum())
-    for _ in range(LARGEST_NUMBER_OF_STEPS):
-        expected = expect(current)
-        # Where nothing is expected nothing was published, and the ratio does not matter.
-        ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
-        following = current * pull_back(ratio)
-        moved = float(np.abs(following - current).sum())
-        current = following
-        if moved <= tolerance * total:
-            break
-    return current

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sfumato.laws.asking import Formula, answer, binomial_limits, feasible_by_group, for_population
+from sfumato.laws.asking import (
+    Formula,
+    answer,
+    binomial_limits,
+    feasible_by_group,
+    for_population,
+    without_errors,
+)
 from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Selection, Tabulation
@@ -168,3 +177,26 @@ def test_a_group_that_noise_made_negative_becomes_empty():
     """Its cells cannot add up to less than nobody."""
     values = np.array([[-3.0, 1.0], [0.0, 0.0]])
     assert feasible_by_group(values, [True, False], "projection").tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_a_sum_of_what_is_bounded_keeps_its_bounds_beside_the_draw():
+    """4 and 5, each one row less to two more: their sum for a population may be two less and four more, besides chance."""
+    found = answer(Stated((Certainty.BOUNDED,) * 3), CELLS, "population")
+    both = found.linear(np.array([[1.0, 1.0, 0.0]]))
+    assert [each.tolist() for each in both.leeway] == [[2.0], [4.0]]
+    low, high = both.intervals(0.95)
+    drawn = replace(both, leeway=None).intervals(0.95)
+    assert (low[0], high[0]) == pytest.approx((drawn[0][0] - 2, drawn[1][0] + 4))
+    assert both.certainty.tolist() == [Certainty.ESTIMATED]
+
+
+def test_a_biased_estimator_has_no_error():
+    """Nor an interval; what is exact stays so."""
+    claims = (Certainty.EXACT, Certainty.ESTIMATED, Certainty.ESTIMATED)
+    found = without_errors(answer(Stated(claims, (None, 1.0, 1.0)), CELLS, "table"))
+    assert found.standard_errors[0] == 0
+    assert np.isnan(found.standard_errors[1:]).all()
+    low, high = found.intervals(0.95)
+    assert (low[0], high[0]) == (4, 4)
+    assert np.isnan(low[1:]).all()
+    assert np.isnan(high[1:]).all()

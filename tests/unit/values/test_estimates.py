@@ -9,13 +9,8 @@ import pytest
 
 from sfumato.errors import ParameterError
 from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import (
-    Estimates,
-    clip_to_totals,
-    most_likely,
-    normal_quantile,
-    project_to_simplex,
-)
+from sfumato.values.estimates import Estimates, normal_quantile
+from sfumato.values.feasibility import clip_to_totals, most_likely, project_to_simplex
 
 PAIR = Estimates.with_covariance(np.array([10.0, 20.0]), np.array([[4.0, -1.0], [-1.0, 9.0]]))
 WARNER = np.array([[0.9, 0.1], [0.1, 0.9]])
@@ -200,3 +195,69 @@ def test_the_share_of_two_unbounded_counts_is_somewhere_between_none_and_all():
     )
     share = counts.ratio([1, 0], [0, 1]).within(0.0, 1.0)
     assert [float(each[0]) for each in share.intervals()] == [0.0, 1.0]
+
+
+SKEWED = Estimates(
+    np.array([10.0, 20.0]),
+    np.array([10.0, 20.0]),
+    np.diag([10.0, 20.0]),
+    skews=lambda: np.array([10.0, 20.0]),
+)
+
+
+def test_the_interval_of_a_sum_leans_as_its_terms_do():
+    """Two Poisson counts of 10 and 20 lean like one of 30: its third moment is 30 too, so ends are those of 30 with slope 1."""
+    low, high = SKEWED.linear(np.array([[1.0, 1.0]])).intervals(0.95)
+    for end in (low[0], high[0]):
+        assert (30 - end) ** 2 == pytest.approx(1.959964**2 * (30 + (end - 30)), rel=1e-6)
+    assert high[0] - 30 > 30 - low[0]
+
+
+def test_the_interval_of_a_difference_leans_by_what_its_terms_do_not_cancel():
+    """Of two equal ones not at all: (1 - 1) / 20."""
+    equal = Estimates(
+        np.array([10.0, 10.0]), np.array([10.0, 10.0]), np.eye(2) * 10, skews=lambda: np.full(2, 10.0)
+    )
+    low, high = equal.linear(np.array([[1.0, -1.0]])).intervals(0.95)
+    assert high[0] == pytest.approx(-low[0]) == pytest.approx(1.959964 * 20**0.5, rel=1e-6)
+
+
+LOOSE = Estimates(
+    np.array([10.0, 20.0]),
+    np.array([4.0, 9.0]),
+    np.diag([4.0, 9.0]),
+    leeway=(np.array([1.0, 0.0]), np.array([3.0, 2.0])),
+)
+
+
+def test_leeway_stands_beside_chance_and_combines_by_interval_arithmetic():
+    """By hand: 10 may be 9 to 13 and 20 up to 22, so that 10 - 20 may be three less and three more."""
+    low, high = LOOSE.intervals(0.95)
+    assert low.round(2).tolist() == [5.08, 14.12]
+    assert high.round(2).tolist() == [16.92, 27.88]
+    difference = LOOSE.linear(np.array([[1.0, -1.0]]))
+    assert [each.tolist() for each in difference.leeway] == [[3.0], [3.0]]
+    half = 1.959964 * 13**0.5
+    assert [each[0] for each in difference.intervals(0.95)] == pytest.approx([-13 - half, -7 + half])
+
+
+def test_leeway_of_a_share_is_that_of_the_quotients():
+    """Between 9 / 22 and 13 / 20, about 1 / 2; and never outside what shares can be."""
+    share = LOOSE.ratio([1, 0], [0, 1])
+    assert [each[0] for each in share.leeway] == pytest.approx([0.5 - 9 / 22, 13 / 20 - 0.5])
+    assert [each[0] for each in share.within(0.45, 0.6).leeway] == pytest.approx([0.05, 0.1])
+
+
+def test_what_lies_between_two_ends_that_are_one_number_is_that_number():
+    """A bounded part that its whole does not leave: nothing of nobody."""
+    nothing = Estimates(
+        np.array([0.0, 5.0]),
+        np.array([1.0, 1.0]),
+        np.eye(2),
+        bounds=(np.array([0.0, 4.0]), np.array([0.0, 6.0])),
+        certainty=np.array([Certainty.BOUNDED] * 2, np.int8),
+    )
+    found = nothing.linear(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    assert found.certainty.tolist() == [Certainty.EXACT, Certainty.BOUNDED]
+    assert found.variances[0] == 0
+    assert nothing.ratio([1, 0], [0, 1]).certainty.tolist() == [Certainty.EXACT]

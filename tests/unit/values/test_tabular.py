@@ -14,8 +14,17 @@ import pyarrow as pa
 import pytest
 
 from samples import SCHEMA, people
-from sfumato import RandomizedResponse, publish, read_table
+from sfumato import (
+    ColumnizedCounts,
+    DistributionResampling,
+    Generalization,
+    NoisyMarginals,
+    RandomizedResponse,
+    publish,
+    read_table,
+)
 from sfumato.errors import MissingExtraError
+from sfumato.testing import release_in_memory
 from sfumato.values import tabular
 from sfumato.values.tabular import Tabular
 
@@ -59,6 +68,25 @@ def test_a_result_survives_pickling(name, release):
     """Also when an opened release stands behind it."""
     result = ASKED[name](release)
     assert pickle.loads(pickle.dumps(result)).to_arrow() == result.to_arrow()
+
+
+LAWS = {
+    "noisy-marginals": NoisyMarginals(epsilon=1.0),
+    "columnized-counts": ColumnizedCounts(k=3, epsilon=2.0),
+    "distribution-resampling": DistributionResampling(),
+    "generalization": Generalization(k=5),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_intervals_of_every_law_survive_pickling(name):
+    """Ends that a law works out itself, about the table and about the population, and of a sum of cells."""
+    release = release_in_memory(read_table(people(400), SCHEMA), LAWS[name], seed=5)
+    for target in ("table", "population"):
+        found = release.counts("job", target=target).estimates
+        for each in (found, found.linear(np.ones((1, found.values.size)))):
+            again = pickle.loads(pickle.dumps(each))
+            np.testing.assert_array_equal(again.intervals(0.9), each.intervals(0.9))
 
 
 class Tags(HTMLParser):

@@ -29,7 +29,7 @@ from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.counts import OccupiedCounts
-from sfumato.values.estimates import Feasibility
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role

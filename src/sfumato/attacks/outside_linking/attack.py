@@ -25,7 +25,7 @@ from sfumato.methods.generalization.law import GeneralizedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import project_to_simplex
+from sfumato.values.feasibility import project_to_simplex
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable

@@ -2,7 +2,7 @@
 
 from sfumato.laws.asking.binomial import binomial_limits, unseen_variance
 from sfumato.laws.asking.feasible import feasible, feasible_by_group
-from sfumato.laws.asking.formula import LARGEST_COVARIANCE, Formula, answer, for_population
+from sfumato.laws.asking.formula import LARGEST_COVARIANCE, Formula, answer, for_population, without_errors
 from sfumato.laws.asking.joint_counts import JointCounts
 from sfumato.laws.asking.questions import (
     binding,
@@ -19,7 +19,6 @@ from sfumato.laws.asking.questions import (
     shape_of,
     take_codes,
 )
-from sfumato.laws.asking.score import score_limits
 from sfumato.laws.asking.second_moments import second_moment
 
 __all__ = [
@@ -42,9 +41,9 @@ __all__ = [
     "order_of",
     "require_small",
     "satisfying",
-    "score_limits",
     "second_moment",
     "shape_of",
     "take_codes",
     "unseen_variance",
+    "without_errors",
 ]

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import Feasibility, clip_to_totals, project_to_simplex
+from sfumato.values.feasibility import Feasibility, clip_to_totals, project_to_simplex
 
 
 def feasible(values: Floats, totals: Floats, feasibility: Feasibility) -> Floats:

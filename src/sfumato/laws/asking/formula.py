@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,8 +13,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError, ParameterError
-from sfumato.laws.asking.binomial import binomial_limits
-from sfumato.laws.asking.score import score_limits
+from sfumato.laws.asking.interval_ends import IntervalEnds, Skews, Spread
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates, Limits, known_bounds
@@ -155,32 +155,23 @@ def answer(
         shared = None if shared is None else sums @ shared @ sums.T
         sure = np.asarray((sums @ ~sure == 0) & (sums.sum(axis=1) == 1))
         limits, numbers = [None] * len(sums), [1] * len(sums)
-    found = of_table
+    found, rows = of_table, math.inf
     if target == "population":
+        # Not asked for otherwise: a release may not say it.
+        rows = max(formula.number_of_rows, 1.0)
         found = for_population(of_table, formula.number_of_rows, shared, sure & of_table.is_exact)
+        spreads = partial(_drawn_spreads, spreads, of_table, found, rows)
+    spread = Spread(spreads)
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
+    known = tuple(zip(numbers, limits, strict=True))
+    ends = IntervalEnds(found.values, spread, known, is_drawn, *of_table.ends(), rows)
+    return replace(found, limits=ends, skews=Skews(spread, found.variances))
 
-    def ends(confidence_level: float) -> tuple[Floats, Floats]:
-        variances, slopes = spreads()
-        if target == "population":
-            # The draw adds N p (1 - p).
-            variances = variances + found.variances - of_table.variances
-            slopes = slopes + 1 - 2 * found.values / max(formula.number_of_rows, 1.0)
-        low, high = score_limits(found.values, variances, slopes, confidence_level)
-        for last, number, each in zip(np.cumsum(numbers), numbers, limits, strict=True):
-            if each is not None:
-                place = slice(last - number, last)
-                found_low, found_high = each(confidence_level)
-                low[place] = np.where(np.isnan(found_low), low[place], found_low)
-                high[place] = np.where(np.isnan(found_high), high[place], found_high)
-        if is_drawn.any():
-            # What the table has for certain is still a draw of the population's.
-            least, most = (each[is_drawn] for each in of_table.ends())
-            rows = max(formula.number_of_rows, 1.0)
-            low[is_drawn], high[is_drawn] = binomial_limits(least, most, rows, confidence_level)
-        return low, high
 
-    return replace(found, limits=ends)
+def without_errors(estimates: Estimates) -> Estimates:
+    """The same numbers of a biased estimator: how far it is off is not known, so they have no error and no interval."""
+    variances = np.where(estimates.is_exact, 0.0, np.nan)
+    return replace(estimates, variances=variances, covariance=None, limits=None, skews=None, leeway=None)
 
 
 def for_population(
@@ -209,7 +200,8 @@ def for_population(
     counts, and ``(x_both - (x x' - C) / N) N / (N - 1)`` for the covariance of the draw (Guo 2010, S1 beside
     S2). Noise can make a count, and with it the variance of its draw, negative: then none is added to the
     variance of the count itself, while the covariance stays unbiased, for sums. What is exact for a table is
-    an estimate for a population, and not known to less than the draw of one row, even where none was drawn.
+    an estimate for a population, and not known to less than the draw of one row, even where none was drawn. What is
+    bounded keeps its bounds as leeway beside the error of the draw.
     """
     rows = max(number_of_rows, 1.0)
     inflate = rows / max(rows - 1, 1.0)
@@ -222,12 +214,12 @@ def for_population(
     unsure = np.where(is_open, Certainty.OPEN, Certainty.ESTIMATED)
     claims = np.where(sure, Certainty.EXACT, unsure).astype(np.int8)
     found = np.where(sure, 0.0, found)
-    left_open = _drawn_too(estimates, rows)
+    left_open, leeway = _drawn_too(estimates, rows), _leeway(estimates)
     if estimates.covariance is None:
-        return Estimates(values, found, certainty=claims).open_between(left_open)
+        return Estimates(values, found, certainty=claims, leeway=leeway).open_between(left_open)
     both = np.diag(values) if shared is None else shared
     drawing = (both - (np.outer(values, values) - estimates.covariance) / rows) * inflate
-    drawn_too = Estimates(values, found, estimates.covariance + drawing, certainty=claims)
+    drawn_too = Estimates(values, found, estimates.covariance + drawing, certainty=claims, leeway=leeway)
     return drawn_too.open_between(left_open)
 
 
@@ -238,6 +230,17 @@ def _drawn_too(estimates: Estimates, rows: float) -> LeftOut | Ends | None:
     ends = estimates.left_open.of(estimates.values)
     halfway = np.clip(rows / 2, np.clip(ends.low, 0, rows), np.clip(ends.high, 0, rows))
     return estimates.left_open.more_uncertain(np.maximum(halfway * (1 - halfway / rows), 1.0))
+
+
+def _leeway(estimates: Estimates) -> tuple[Floats, Floats] | None:
+    """How far the table's own counts may be from estimates that rest on an assumption: to their bounds."""
+    is_bounded = estimates.certainty == Certainty.BOUNDED
+    if not is_bounded.any():
+        return None
+    low, high = estimates.ends()
+    return np.where(is_bounded, estimates.values - low, 0.0), np.where(
+        is_bounded, high - estimates.values, 0.0
+    )
 
 
 def _whole(asked: Sequence[Tabulation], entry: Callable[[Tabulation, Tabulation], Floats]) -> Floats:
@@ -270,6 +273,14 @@ def _added_spreads(
     variances, slopes = spreads()
     added = of_table.linear(sums).variances + sums @ (variances - of_table.variances)
     return added, sums @ slopes / sums.sum(axis=1)
+
+
+def _drawn_spreads(
+    spreads: Callable[[], tuple[Floats, Floats]], of_table: Estimates, found: Estimates, rows: float
+) -> tuple[Floats, Floats]:
+    """The same about a population: the draw adds N p (1 - p)."""
+    variances, slopes = spreads()
+    return variances + found.variances - of_table.variances, slopes + 1 - 2 * found.values / rows
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.asking import Formula, JointCounts, answer, binomial_limits, names_of
+from sfumato.laws.asking import Formula, JointCounts, answer, binomial_limits, names_of, without_errors
 from sfumato.laws.base import Law, Published, Target
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Limits
+from sfumato.values.estimates import Estimates, Limits
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.selection import Tabulation
 
 
@@ -35,7 +37,8 @@ class ResampledRows(Law):
     attributes: tuple[str, ...]
 
     estimators: ClassVar[Mapping[str, str]] = {
-        "paper": "the published count; drawn attributes are independent in it, whatever they were",
+        "paper": "the published count; drawn attributes are independent in it, whatever they were, so that counts of "
+        "them with others have no known error",
     }
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> ResampledCounts:
@@ -49,7 +52,10 @@ class ResampledRows(Law):
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
         asked = (tabulation,)
-        return answer(ResampledCounts(published, self, asked, is_unbiased=False), asked, target)
+        found = answer(ResampledCounts(published, self, asked, is_unbiased=False), asked, target)
+        names = names_of(asked)
+        is_together = len(names) > 1 and not set(names).isdisjoint(self.attributes)
+        return without_errors(found) if is_together else found
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
@@ -154,12 +160,7 @@ class ResampledCounts(Formula):
             return None
         draws = 1 if target == "table" else 2
         values, rows = self.values(asked) / draws, max(self.number_of_rows, 1) / draws
-
-        def ends(confidence_level: float) -> tuple[Floats, Floats]:
-            low, high = binomial_limits(values, values, rows, confidence_level)
-            return draws * low, draws * high
-
-        return ends
+        return partial(_ends_of_draws, values, rows, draws)
 
     def _is_drawn(self, asked: Tabulation) -> bool:
         return not {*names_of([asked])}.isdisjoint(self.law.attributes)
@@ -167,3 +168,8 @@ class ResampledCounts(Formula):
     def _inflation(self, one: Tabulation, other: Tabulation) -> float:
         drawn = {*names_of([one])} & {*names_of([other])} & {*self.law.attributes}
         return self.number_of_rows / max(self.number_of_rows - 1, 1) if drawn else 0.0
+
+
+def _ends_of_draws(values: Floats, rows: float, draws: int, confidence_level: float) -> tuple[Floats, Floats]:
+    low, high = binomial_limits(values, values, rows, confidence_level)
+    return draws * low, draws * high

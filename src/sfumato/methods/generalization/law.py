@@ -28,7 +28,7 @@ from sfumato.laws.base import Law, Published
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Feasibility
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Tabulation

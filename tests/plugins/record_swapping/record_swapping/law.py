@@ -21,7 +21,7 @@ from sfumato.laws.base import Law, Published
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Feasibility
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.selection import Selection, Tabulation
 
 

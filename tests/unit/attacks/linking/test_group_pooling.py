@@ -13,7 +13,7 @@ from sfumato.attacks.linking.group_pooling import (
     shares_with_overall,
 )
 from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
-from sfumato.values.estimates import most_likely
+from sfumato.values.feasibility import most_likely
 
 MATRICES = [uniform_with_diagonal(0.7, 3).on_axis, uniform_with_diagonal(0.6, 2).on_axis]
 TRUTH = np.array([[400.0, 100.0], [150.0, 150.0], [50.0, 350.0]])

@@ -136,3 +136,11 @@ def test_an_unknown_estimator_is_refused_with_the_known_one():
     """By name."""
     with pytest.raises(ParameterError, match=r"no estimator 'papers'.*'paper'"):
         LAW.estimate_by("papers", ROWS, TECH)
+
+
+def test_the_papers_joint_counts_have_no_known_error():
+    """The attributes are independent in what was published, whatever they were; alone they are binomial."""
+    together = LAW.estimate_by("paper", ROWS, Tabulation(by=("area", "job")))
+    assert np.isnan(together.standard_errors).all()
+    alone = LAW.estimate_by("paper", ROWS, TECH)
+    assert alone.standard_errors[0] > 0

@@ -147,6 +147,17 @@ def test_public_counts_are_exact_only_where_groups_keep_their_sizes():
     assert rounded.variances[0] == pytest.approx((37 * fraction * (1 - fraction)).sum())
 
 
+def test_a_group_that_lost_rows_in_every_quota_is_not_taken_for_whole():
+    """A group of 41 rows cut to 40 keeps at least 40 - 4 + 1 of them when each of four quotas is rounded by itself.
+
+    Published may then be 37 rows of 41: below n, and still not all there are. Of 36 published none can be missing.
+    """
+    rounded = law(rows_per_group=40.0, has_exact_sizes=False)._sampling
+    assert rounded.distortion.size == 4
+    assert (rounded.factors_at_most(np.array([37.0, 39.0, 40.0])) > 1).all()
+    assert rounded.factors_at_most(np.array([1.0, 36.0])).tolist() == [1.0, 1.0]
+
+
 def test_conditions_outside_the_groups_add_the_error_of_drawing_rows():
     """The sample was not stratified by them."""
     release = rows()
@@ -414,10 +425,10 @@ def test_notes_of_groups_that_were_not_cut_are_exact():
 
 
 def test_a_group_whose_size_is_not_exact_may_have_been_cut_by_a_row():
-    """At the cap itself nobody can tell; below it the group surely is whole."""
+    """At the cap nobody can tell, nor by less than the four quotas can lose; below that the group surely is whole."""
     release = one_group([0] * 60 + [1] * 40)
     sizes = Tabulation(where=Selection((("place", (0,)),)))
-    for cap, is_exact in ((100.0, False), (101.0, True)):
+    for cap, is_exact in ((100.0, False), (103.0, False), (104.0, True)):
         loose = law(rows_per_group=cap, has_exact_sizes=False)
         assert loose.estimate(release, sizes).is_exact.tolist() == [is_exact]
     assert law(rows_per_group=100.0).estimate(release, sizes).is_exact.all()

@@ -14,7 +14,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes
+from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes, without_errors
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.anatomy.law.bucketed_counts import BucketedCounts
 from sfumato.methods.anatomy.law.composition import (
@@ -31,7 +31,8 @@ from sfumato.methods.anatomy.law.composition import (
 )
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -68,7 +69,7 @@ class BucketedRows(Law):
     sensitive: str
     l_value: Annotated[int, Field(ge=2)]
 
-    estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence"}
+    estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence, no error known"}
 
     def refuse_unfit_tables(self, published: Published) -> None:
         """Refuse buckets that have not as many values as rows."""
@@ -90,11 +91,11 @@ class BucketedRows(Law):
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
     ) -> Estimates:
-        """Xiao and Tao's answer: errors about its own mean, which is not the true count."""
+        """Xiao and Tao's answer, without errors: they would be about its own mean, which is not the true count."""
         if estimator not in self.estimators:
             return super().estimate_by(estimator, published, tabulation, target=target)
         asked = (binding(tabulation, published.schema),)
-        return answer(self._counts(published, asked, is_unbiased=False), asked, target)
+        return without_errors(answer(self._counts(published, asked, is_unbiased=False), asked, target))
 
     def _counts(
         self, published: Published, asked: Sequence[Tabulation], *, is_unbiased: bool = True

@@ -15,7 +15,7 @@ from sfumato.errors import ReleaseDamagedError
 from sfumato.laws.asking import feasible
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.batches import CodedBatch
-from sfumato.values.estimates import Feasibility, most_likely
+from sfumato.values.feasibility import Feasibility, most_likely
 
 ROWS = "rows"
 """The published table of public attributes and buckets."""

@@ -33,7 +33,8 @@ from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from sfumato.chance.noise import DiscreteNoise
 from sfumato.chance.noise_sums import half_widths_of_sums
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import Formula, cell_of, codes_shown, names_of, satisfying
@@ -183,22 +185,13 @@ class NoisySums(Formula):
             total = self.size
             if not isinstance(total, NoisyTotal):
                 return None
-            return lambda level: (
-                total.count - np.full(1, total.noise.half_width(level)),
-                total.count + np.full(1, total.noise.half_width(level)),
-            )
+            return partial(_ends_of_total, total)
         table = self._table(asked)
         is_settled = self._most(asked, table) == 0
         if self.share < 1 or not is_settled.any():
             return None
         numbers = np.maximum(self._choose(asked, table).numbers, 1)
-
-        def ends(confidence_level: float) -> tuple[Floats, Floats]:
-            half = half_widths_of_sums(self.matrix.noise, numbers, confidence_level)
-            half[~is_settled] = np.nan
-            return values - half, values + half
-
-        return ends
+        return partial(_ends_of_sums, self.matrix.noise, values, numbers, is_settled)
 
     def left_open(self, asked: Sequence[Tabulation]) -> LeftOut | Ends | None:
         """What each number may have of the rows that were left out."""
@@ -364,6 +357,19 @@ class NoisySums(Formula):
 def _parts_and_wholes(asked: Sequence[Tabulation]) -> Booleans:
     """Of selections, whether every row of one is a row of another, ``(n, n)``."""
     return np.array([[each.where & other.where == each.where for other in asked] for each in asked])
+
+
+def _ends_of_total(total: NoisyTotal, confidence_level: float) -> tuple[Floats, Floats]:
+    half = np.full(1, total.noise.half_width(confidence_level))
+    return total.count - half, total.count + half
+
+
+def _ends_of_sums(
+    noise: DiscreteNoise, values: Floats, numbers: Integers, is_settled: Booleans, confidence_level: float
+) -> tuple[Floats, Floats]:
+    half = half_widths_of_sums(noise, numbers, confidence_level)
+    half[~is_settled] = np.nan
+    return values - half, values + half
 
 
 def _joined(ends: Sequence[Ends]) -> Ends:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -32,7 +32,8 @@ from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, com
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility, Limits
+from sfumato.values.estimates import Estimates, Limits
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -287,19 +288,7 @@ class NoisySums(Formula):
         """By the exact law of a sum of so many noises."""
         if target == "population":
             return None
-        source, values = self._source(asked), self.values(asked)
-
-        def ends(level: float) -> tuple[Floats, Floats]:
-            own = np.nan
-            if source.marginal is not None:
-                own = half_width_of_sum(source.marginal.noise, source.cells_added, level)
-            declared = {
-                place: half_width_of_sum(each.noise, 1, level) for place, each in source.declared.items()
-            }
-            half = _replaced(np.full(values.size, own), declared)
-            return values - half, values + half
-
-        return ends
+        return partial(_ends_of_source, self._source(asked), self.values(asked))
 
     def _number(self, asked: Tabulation) -> int:
         return math.prod(shape_of(self.published.schema, asked))
@@ -352,6 +341,17 @@ def _replaced(values: Floats, by_place: Mapping[int, float]) -> Floats:
     for place, number in by_place.items():
         values[place] = number
     return values
+
+
+def _ends_of_source(source: _Source, values: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    own = np.nan
+    if source.marginal is not None:
+        own = half_width_of_sum(source.marginal.noise, source.cells_added, confidence_level)
+    declared = {
+        place: half_width_of_sum(each.noise, 1, confidence_level) for place, each in source.declared.items()
+    }
+    half = _replaced(np.full(values.size, own), declared)
+    return values - half, values + half
 
 
 def read_marginal(published: Published, marginal: NoisyMarginal) -> NoisyTable:

@@ -20,7 +20,7 @@ from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCoun
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Feasibility
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.long_tables import LongTable
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Schema

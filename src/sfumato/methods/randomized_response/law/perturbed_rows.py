@@ -43,7 +43,7 @@ from sfumato.methods.randomized_response.law.variance_slopes import Axis, varian
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Feasibility, most_likely
+from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Tabulation
 

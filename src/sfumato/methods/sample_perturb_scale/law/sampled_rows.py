@@ -19,7 +19,7 @@ from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCount
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Feasibility, most_likely
+from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 

@@ -159,12 +159,13 @@ class Sampling:
     def factors_at_most(self, sizes: Floats) -> Floats:
         """Scale factors of groups of these published sizes; 1 only where a group surely was not cut.
 
-        Where copies do not add up to the true size, a group that was cut by one row can look as if it was not.
+        Where copies do not add up to the true size, a group that was cut by one row can look as if it was not. Each of
+        its m quotas is then rounded by itself and loses less than a row, so that it keeps more than n - m of them.
         """
         factors = self.scale_factors(sizes)
-        looks_whole = sizes < self.rows_per_group
+        is_whole = sizes <= self.rows_per_group - self.distortion.size
         least = 1 + 1 / self.rows_per_group
-        return np.where(looks_whole | self.has_exact_sizes, factors, np.maximum(factors, least))
+        return np.where(is_whole | self.has_exact_sizes, factors, np.maximum(factors, least))
 
     def variances(self, sums: Sums, selector: AxisMatrix, kernel: AxisMatrix) -> Floats:
         """Variances, in every cell, of sums over sensitive values, ``(cells, k)``.

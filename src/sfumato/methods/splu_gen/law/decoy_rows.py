@@ -14,18 +14,19 @@ from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.decoy_promise import DecoyPromise
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
-from sfumato.laws.asking import for_population, names_of
+from sfumato.laws.asking import names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, product_of, variances_of
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
-from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count, pairwise_variance
+from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 from sfumato.methods.splu_gen.law.questions import ask
 from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Feasibility
+from sfumato.values.estimates import Estimates
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.number_text import percent
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -79,7 +80,7 @@ class DecoyRows(Law):
     # T is computed from the published margin, and its inverse is not linear in it.
     estimate_is: ClassVar[str] = "unbiased to first order"
     estimators: ClassVar[Mapping[str, str]] = {
-        "pairwise": "one value against all others; biased where frequency and the question are related",
+        "pairwise": "one value against all others; biased where frequency and the question are related, no error known",
         "paper": "the iteration of Fu et al. (2014) with its printed matrix and 1 % stop; biased, no error known",
     }
 
@@ -158,11 +159,10 @@ class DecoyRows(Law):
         if estimator == "paper":
             inside = (slice(None),) + (1,) * (len(gammas) + 1)
             values = iterate(states, gammas)[0][inside]
-            variances = np.full(len(values), np.nan)
         else:
-            values, variances = _pairwise(states, question.drawn, gammas)
-        found = Estimates(values[question.order], variances[question.order])
-        return found if target == "table" else for_population(found, published.number_of_rows)
+            values = _pairwise(states, question.drawn, gammas)
+        # How far they are off is not known, of a table or of a population.
+        return Estimates(values[question.order], np.full(len(values), np.nan))
 
     def difference(
         self,
@@ -371,8 +371,8 @@ def _whole(counts: Floats) -> tuple[int, ...]:
     return tuple(int(each) for each in counts)
 
 
-def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> tuple[Floats, Floats]:
-    """Closed form and its variance for one drawn attribute."""
+def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> Floats:
+    """Closed form for one drawn attribute."""
     if len(gammas) > 1:
         raise ParameterError(
             f"the pairwise estimator answers for one drawn attribute at a time, here are {len(gammas)}. "
@@ -386,5 +386,4 @@ def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> tu
             f"a category of {names[0]!r} is published at least once for every group of {gammas[0]}, so its counts "
             f"in public groups are not determined; they lie between 0 and the group's rows. Ask about others."
         )
-    values = pairwise_count(shown, selected, count, float(rows[0]), gammas[0])
-    return values, pairwise_variance(values, selected, count, float(rows[0]), gammas[0])
+    return pairwise_count(shown, selected, count, float(rows[0]), gammas[0])

@@ -26,7 +26,7 @@ from sfumato.chance.distortion import contract
 from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_of
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import clip_to_totals
+from sfumato.values.feasibility import clip_to_totals
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import unseen_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import clip_to_totals, normal_quantile
+from sfumato.values.estimates import normal_quantile
+from sfumato.values.feasibility import clip_to_totals
 
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""

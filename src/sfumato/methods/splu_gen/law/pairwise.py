@@ -68,35 +68,6 @@ def pairwise_count(shown: Floats, selected: Floats, count: Floats, rows: float, 
     return np.asarray((shown - selected * chance) / (1 / gamma - chance))
 
 
-def pairwise_variance(estimate: Floats, selected: Floats, count: Floats, rows: float, gamma: int) -> Floats:
-    """Variance of :func:`pairwise_count` under a uniformly random partition of equally frequent values.
-
-    With p = 1/gamma, a' the derivative of a in f, c = x_2 a', and K = f (gamma - 1) rows without s in
-    groups with s, of which m_3 expected in P:
-    ``[(1-c)^2 (x_3+m_3) p(1-p) + c^2 (x_1+m_1) p(1-p) + p^2 v_m] / (p-a)^2``, v_m hypergeometric.
-
-    Examples
-    --------
-    >>> round(float(pairwise_variance(np.array(60.0), np.array(400.0), np.array(100.0), 1000, 5)) ** 0.5, 2)
-    42.41
-    """
-    inside = np.clip(estimate, 0, np.minimum(selected, count))
-    keep = 1 / gamma
-    without = rows - count
-    others_inside, others_outside = selected - inside, without - (selected - inside)
-    shift = others_inside * (gamma - 1) * rows / (gamma * without**2)
-    sharing = count * (gamma - 1)
-    sharing_inside = sharing * others_inside / without
-    spread = sharing_inside * (others_outside / without) * (without - sharing) / np.maximum(without - 1, 1)
-    draws = keep * (1 - keep)
-    total = (
-        (1 - shift) ** 2 * (inside + sharing_inside) * draws
-        + shift**2 * (count - inside + sharing - sharing_inside) * draws
-        + keep**2 * np.clip(spread, 0, None)
-    )
-    return np.asarray(total / (keep - show_probability(count, rows, gamma)) ** 2)
-
-
 def paper_fixed_point(shown: float, selected: float, count: float, rows: float, gamma: int) -> float:
     """Where the paper's iteration with its printed matrix ends when it is not stopped early.
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import normal_quantile
 
 
-def score_limits(
-    values: Floats, variances: Floats, slopes: Floats, confidence_level: float
-) -> tuple[Floats, Floats]:
+def score_limits(values: Floats, variances: Floats, slopes: Floats, quantile: float) -> tuple[Floats, Floats]:
     """True counts that an estimate does not reject, each judged by the variance that it would have itself.
 
     A normal interval takes the variance that was estimated for all of them. Where a low estimate comes with a low
@@ -22,8 +19,8 @@ def score_limits(
         Estimates and their estimated variances, ``(n,)``.
     slopes
         How much the variance changes with the count, for each row, ``(n,)``; none is a normal interval.
-    confidence_level
-        Of both ends together.
+    quantile
+        Half-width in standard errors of a normal interval of the same level.
 
     Notes
     -----
@@ -36,10 +33,9 @@ def score_limits(
 
     Examples
     --------
-    >>> [each.round(2).tolist() for each in score_limits(np.array([10.0]), np.array([10.0]), np.array([1.0]), 0.95)]
+    >>> [each.round(2).tolist() for each in score_limits(np.array([10.0]), np.array([10.0]), np.array([1.0]), 1.96)]
     [[5.43], [18.41]]
     """
-    quantile = normal_quantile(confidence_level)
     middle = quantile**2 * slopes / 2
     half = np.sqrt(middle**2 + quantile**2 * variances)
     low, high = values + middle - half, values + middle + half

@@ -1,0 +1,66 @@
+"""Run what is missing of the matrix and write ``docs/coverage.md``: ``python -m coverage_matrix [--minutes 8] [SETTING ...]``.
+
+It goes on where it was stopped: results of every setting on every table are files of their own. First every setting is
+run once; then what covered less than 95 % is run again with fresh seeds. Exits with 1 when an entry fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from coverage_matrix.page import write_page
+from coverage_matrix.results import FOLDER, Part, Results
+from coverage_matrix.settings import SETTINGS, Setting
+from coverage_matrix.tables import SKEWS
+from coverage_matrix.trying import run_trial
+
+RELEASES = 400
+MOST_IN_A_PART = 400
+"""Releases of a further run, so that it can be stopped in between."""
+
+
+def main() -> int:
+    """Run, write, judge."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="settings; all when not given")
+    parser.add_argument("--minutes", type=float, default=1e9, help="no new part is begun after so long")
+    parser.add_argument("--page-only", action="store_true", help="write the page from what there is")
+    arguments = parser.parse_args()
+    known = {each.name: each for each in SETTINGS}
+    unknown = [name for name in arguments.names if name not in known]
+    if unknown:
+        parser.error(f"there is no setting {unknown[0]!r}; known are {', '.join(known)}.")
+    chosen = [known[name] for name in arguments.names] or list(SETTINGS)
+    if not arguments.page_only:
+        run_missing(chosen, time.monotonic() + 60 * arguments.minutes)
+    return int(write_page([Results.of(setting, skew) for setting in SETTINGS for skew in SKEWS]) > 0)
+
+
+def run_missing(settings: list[Setting], until: float, folder: Path = FOLDER) -> None:
+    """One part after the other, until nothing is missing or time is over."""
+    every = [Results.of(setting, skew, folder) for setting in settings for skew in SKEWS]
+    for results in every:
+        if not results.parts and time.monotonic() < until:
+            run_part(results, RELEASES, folder)
+    for results in every:
+        while results.parts and results.pending() and time.monotonic() < until:
+            run_part(results, min(results.releases_wanted(), MOST_IN_A_PART), folder)
+
+
+def run_part(results: Results, releases: int, folder: Path = FOLDER) -> None:
+    """One run with a seed of its own, put away."""
+    only = results.pending() if results.parts else None
+    seed = 1 + len(results.parts)
+    started = time.monotonic()
+    trial = run_trial(results.setting, results.skew, releases=releases, seed=seed, only=only)
+    results.parts.append(Part(seed, releases, trial))
+    results.write(folder)
+    about = f"{results.setting.name}, {results.skew}, run {seed}: {releases} releases"
+    print(f"{about}, {len(trial.entries)} entries, {time.monotonic() - started:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,150 @@
+"""The matrix as a page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from coverage_matrix.entries import Entry, Key
+from coverage_matrix.judging import (
+    ALPHA,
+    LARGEST_ERROR_AGAIN,
+    LEAST,
+    LEAST_AGAIN,
+    MOST,
+    WIDEST_SUM,
+    Verdict,
+    judge,
+    simultaneous,
+)
+from coverage_matrix.questions import CLASSES
+from coverage_matrix.results import Results
+from coverage_matrix.tables import ROWS, SKEWS
+
+PAGE = Path(__file__).parent.parent.parent / "docs" / "coverage.md"
+
+HEAD = """# How often intervals hold the truth
+
+Made by `make coverage` (`benchmarks/coverage_matrix`), which publishes tables redrawn from three known populations of {rows:,} rows and asks every release
+the same questions: one population without any association, one with strong ones, one with a very long tail. Each entry is the share of 95 % intervals that
+held the truth, over {releases} releases or more, by the size of the true count: the count itself, or of a share or a difference the smallest count it rests on.
+About the table an interval is held against the redrawn table, about the population against the population.
+
+- An entry fails when its simultaneous bound ({width:.2f} standard errors: {entries:,} entries, all together a false alarm in one matrix in {alarms:.0f}) excludes {least:.0%}.
+- Entries under 95 % were run again with fresh seeds to a standard error of {error:.1f} points and must reach {again:.1%}; what stands here is then the second run, in *italics*.
+- Counts of 10 and more may be covered above {most:.1%} only for a reason: a certain **b**ound, whole numbers (**d**iscreteness), a law that calls its errors **c**onservative. It stands behind the number.
+- Stated over real spread of sums of cells must lie between {narrow:.2f} and {wide:.2f}.
+- Numbers that are exact or bounded are not in the coverage, which they would flatter. They are counted below; a single wrong one fails.
+- `none`: the answer states no interval. `refused`: the release leaves it open and says so. `.`: no such count came up.
+
+**{verdict}**
+"""
+
+
+def write_page(every: Sequence[Results], path: Path = PAGE) -> int:
+    """Write the page; how many entries fail."""
+    made = [each for each in every if each.parts]
+    entries = sum(len(each.first) for each in made)
+    verdicts = {
+        (results.setting.name, results.skew, key): judge(
+            results.setting, key, entry, results.again(key), entries
+        )
+        for results in made
+        for key, entry in results.first.items()
+    }
+    faults = [(where, each) for where, each in verdicts.items() if each.fault]
+    pending = sum(len(each.pending()) for each in made)
+    lines = [
+        HEAD.format(
+            rows=ROWS,
+            releases=min((each.parts[0].releases for each in made), default=0),
+            entries=entries,
+            width=simultaneous(entries),
+            alarms=1 / ALPHA,
+            least=LEAST,
+            error=100 * LARGEST_ERROR_AGAIN,
+            again=LEAST_AGAIN,
+            most=MOST,
+            narrow=1 / WIDEST_SUM,
+            wide=WIDEST_SUM,
+            verdict=_verdict(len(faults), pending, entries),
+        )
+    ]
+    lines += _faults(faults)
+    lines += _claims(made)
+    for setting in dict.fromkeys(each.setting for each in every):
+        lines += _section([each for each in every if each.setting is setting], verdicts)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return len(faults)
+
+
+def _verdict(faults: int, pending: int, entries: int) -> str:
+    found = f"{faults} of {entries:,} entries fail." if faults else f"None of {entries:,} entries fails."
+    return f"{found} {pending} wait for their second run." if pending else found
+
+
+def _faults(faults: Sequence[tuple[tuple[str, str, Key], Verdict]]) -> Iterator[str]:
+    if faults:
+        yield "| setting | table | answers | about | count | what is wrong |\n|---|---|---|---|---|---|"
+        for (name, skew, key), verdict in faults:
+            yield f"| {name} | {skew} | {key.kind} | {key.target} | {key.size} | {verdict.fault} |"
+        yield ""
+
+
+def _claims(made: Sequence[Results]) -> Iterator[str]:
+    parts = [part.trial.entries.values() for each in made for part in each.parts]
+    answers = sum(entry.answers for entries in parts for entry in entries)
+    certain = sum(entry.certain for entries in parts for entry in entries)
+    wrong = sum(entry.wrong for entries in parts for entry in entries)
+    yield (
+        f"Of {answers:,} answers {certain:,} claimed to be exact or bounded, or ended at a certain bound; "
+        f"{wrong or 'none'} of the claims {'were' if wrong > 1 else 'was'} wrong.\n"
+    )
+
+
+def _section(results: Sequence[Results], verdicts: dict[tuple[str, str, Key], Verdict]) -> Iterator[str]:
+    setting = results[0].setting
+    told = ", ".join(f"{name} = {value}" for name, value in setting.parameters.items()) or "no parameters"
+    yield f"\n## {setting.name}\n\n`{setting.method}`, {told}."
+    if setting.conservative:
+        yield f"Conservative by its own account: {setting.conservative}."
+    if not any(each.parts for each in results):
+        yield "\n*Not run yet: its law is being changed.*"
+        return
+    columns = [f"{size}" for _ in SKEWS for size in CLASSES]
+    yield f"\n| answers | about | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}"
+    yield f"| | | {' | '.join(f'**{skew}**' + ' | ' * (len(CLASSES) - 1) for skew in SKEWS)} |"
+    rows = dict.fromkeys((key.kind, key.target) for each in results for key in each.first)
+    for kind, target in rows:
+        cells = [_cell(each, Key(kind, target, size), verdicts) for each in results for size in CLASSES]
+        yield f"| {kind} | {target} | {' | '.join(cells)} |"
+    sums = [
+        f"{each.skew}, {key.target}, {key.size}: {entry.spread:.2f}"
+        for each in results
+        for key, entry in each.first.items()
+        if key.kind == "sum" and math.isfinite(entry.spread) and key.size in ("10-99", "100+")
+    ]
+    if sums:
+        yield f"\nStated over real spread of sums: {'; '.join(sums)}."
+    refused = {said for each in results for said in each.parts[:1] for said in said.trial.refusals}
+    if refused:
+        yield f"\nRefused as a whole: {'; '.join(sorted(refused))}."
+
+
+def _cell(results: Results, key: Key, verdicts: dict[tuple[str, str, Key], Verdict]) -> str:
+    first = results.first.get(key)
+    if first is None:
+        refused = results.parts and f"{key.kind}, {key.target}" in results.parts[0].trial.refusals
+        return "refused" if refused else "."
+    return _shown(first, results.again(key), verdicts[results.setting.name, results.skew, key])
+
+
+def _shown(first: Entry, again: Entry | None, verdict: Verdict) -> str:
+    if not first.intervals:
+        return "certain" if first.certain else "none"
+    number = f"{100 * (again or first).coverage:.1f}"
+    number += verdict.reason[:1] and f" {verdict.reason[0]}"
+    if again:
+        number = f"*{number}*"
+    return f"**{number} fails**" if verdict.fault else number

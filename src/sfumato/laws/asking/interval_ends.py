@@ -1,0 +1,86 @@
+"""Ends of the intervals of a law's answers: worked out when they are asked for, and able to travel without the release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sfumato.laws.asking.binomial import binomial_limits
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.estimates import Limits, normal_quantile
+from sfumato.values.score_intervals import score_limits
+
+
+@dataclass(eq=False)
+class Spread:
+    """Variances that intervals start from, and how much each changes with its count for each row, ``(n,)`` each.
+
+    Most answers are never asked for it. What it is worked out from, a release, stays behind when it is pickled.
+    """
+
+    work_out: Callable[[], tuple[Floats, Floats]] = field(repr=False)
+
+    @cached_property
+    def both(self) -> tuple[Floats, Floats]:
+        """Variances and slopes."""
+        return self.work_out()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"both": self.both}
+
+
+@dataclass(frozen=True, eq=False)
+class Skews:
+    """Covariance of each estimate with its estimated variance, ``(n,)``."""
+
+    spread: Spread
+    variances: Floats
+
+    def __call__(self) -> Floats:
+        """Variances times their slopes."""
+        return self.spread.both[1] * self.variances
+
+
+@dataclass(frozen=True, eq=False)
+class IntervalEnds:
+    """Ends of intervals by confidence level: score intervals, save where a law knows better or only a draw is unsure.
+
+    Parameters
+    ----------
+    values, spread
+        Estimates and how they vary.
+    known
+        What a law knows of the cells of each tabulation, and how many these are.
+    drawn, least, most, rows
+        Which numbers have no error but that of drawing so many rows from a population, and between what the table's
+        own numbers of them lie. About a table no number is drawn, and its rows are infinitely many.
+    """
+
+    values: Floats
+    spread: Spread
+    known: Sequence[tuple[int, Limits | None]]
+    drawn: Booleans
+    least: Floats
+    most: Floats
+    rows: float
+
+    def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """Lower and upper ends."""
+        low, high = score_limits(self.values, *self.spread.both, normal_quantile(confidence_level))
+        first = 0
+        for number, each in self.known:
+            if each is not None:
+                place = slice(first, first + number)
+                found_low, found_high = each(confidence_level)
+                low[place] = np.where(np.isnan(found_low), low[place], found_low)
+                high[place] = np.where(np.isnan(found_high), high[place], found_high)
+            first += number
+        if self.drawn.any():
+            # What the table has for certain is still a draw of the population's.
+            least, most = self.least[self.drawn], self.most[self.drawn]
+            low[self.drawn], high[self.drawn] = binomial_limits(least, most, self.rows, confidence_level)
+        return low, high

@@ -1,0 +1,133 @@
+"""Estimates made feasible: not negative, and adding up to what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from sfumato.values.arrays import Floats
+
+Feasibility = Literal["projection", "clip", "em"]
+"""How estimates are made feasible: nearest non-negative ones with the same sum (``projection``), negatives cut
+and the rest scaled to the same sum (``clip``), or the most likely ones by expectation-maximization (``em``)."""
+
+LARGEST_NUMBER_OF_STEPS = 10_000
+"""Steps after which expectation-maximization stops, converged or not."""
+
+
+def project_to_simplex(values: Floats, totals: Floats) -> Floats:
+    """Nearest non-negative vectors with given sums, in Euclidean distance.
+
+    Parameters
+    ----------
+    values
+        ``(groups, n)``; each row is projected on its own.
+    totals
+        ``(groups,)``, not negative.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(groups, n)``.
+
+    Notes
+    -----
+    The projection subtracts one number from every entry of a row and cuts at zero; that number comes
+    from the sorted entries.
+
+    Examples
+    --------
+    >>> project_to_simplex(np.array([[11.0, -1.0]]), np.array([10.0])).tolist()
+    [[10.0, 0.0]]
+    """
+    descending = -np.sort(-values, axis=1)
+    excess = np.cumsum(descending, axis=1) - totals[:, None]
+    ranks = np.arange(1, values.shape[1] + 1)
+    # The largest rank at which the entry still exceeds the number subtracted; rank 1 always does
+    # unless the total is zero, where every entry is cut.
+    last = np.maximum(np.sum(descending * ranks > excess, axis=1), 1)
+    threshold = excess[np.arange(len(values)), last - 1] / last
+    return np.asarray(np.clip(values - threshold[:, None], 0, None))
+
+
+def clip_to_totals(values: Floats, totals: Floats) -> Floats:
+    """Negative entries cut at zero, the others of their row scaled to a given sum.
+
+    Parameters
+    ----------
+    values
+        ``(groups, n)``.
+    totals
+        ``(groups,)``, not negative. Where no entry is positive, the total is spread evenly.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``(groups, n)``.
+
+    Examples
+    --------
+    >>> clip_to_totals(np.array([[12.0, -2.0, 4.0]]), np.array([8.0])).tolist()
+    [[6.0, 0.0, 2.0]]
+    """
+    positive = np.clip(values, 0, None)
+    sums = positive.sum(axis=1)
+    positive[sums == 0] = 1
+    return np.asarray(positive * (totals / positive.sum(axis=1))[:, None])
+
+
+def most_likely(
+    published: Floats,
+    expect: Callable[[Floats], Floats],
+    pull_back: Callable[[Floats], Floats],
+    start: Floats,
+    *,
+    tolerance: float = 1e-7,
+) -> Floats:
+    """True counts under which the published ones are most likely, by expectation-maximization.
+
+    Where the unbiased estimates are all positive they are the most likely ones too; where some are
+    negative, these are not. Every step keeps the total and raises the likelihood.
+
+    Parameters
+    ----------
+    published
+        Published counts, of any shape.
+    expect
+        Gives the published counts to expect of true ones: multiplies by the distortion.
+    pull_back
+        Multiplies by the transposed distortion.
+    start
+        True counts to start from: positive where the result may be. The first step gives them the published total.
+    tolerance
+        Stops when a step moves less than this share of the total.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of ``start``.
+
+    References
+    ----------
+    Guo (2010), section 2.2; the step is ``x <- x * P'(y / P x)``.
+
+    Examples
+    --------
+    >>> matrix = np.array([[0.9, 0.1], [0.1, 0.9]])
+    >>> most_likely(np.array([100.0, 0.0]), lambda x: x @ matrix, lambda y: y @ matrix.T, np.array([50.0, 50.0])).round(2)
+    array([100.,   0.])
+    """
+    current = start
+    total = float(published.sum())
+    for _ in range(LARGEST_NUMBER_OF_STEPS):
+        expected = expect(current)
+        # Where nothing is expected nothing was published, and the ratio does not matter.
+        ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
+        following = current * pull_back(ratio)
+        moved = float(np.abs(following - current).sum())
+        current = following
+        if moved <= tolerance * total:
+            break
+    return current
