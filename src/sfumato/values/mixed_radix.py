@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import TooLargeError
 from sfumato.values.arrays import Integers
+
+LARGEST_GROUP = 2**31
+"""Combinations of a group of attributes, where all attributes together have too many for one number."""
 
 LARGEST_KEY = 2**62
 """Combinations of categories that a signed 64-bit number can tell apart, with room to spare."""
@@ -88,3 +92,81 @@ class MixedRadix:
         """
         cells = self.encode(columns).ravel()
         return np.bincount(cells, weights, minlength=self.combinations).reshape(self.sizes)
+
+
+def radix_groups(sizes: Sequence[int]) -> tuple[MixedRadix, ...]:
+    """Attributes in groups of neighbours, each with few enough combinations for half a number.
+
+    Examples
+    --------
+    >>> [len(each.sizes) for each in radix_groups([10] * 19)]
+    [9, 9, 1]
+    """
+    groups: list[list[int]] = []
+    for size in sizes:
+        if groups and math.prod(groups[-1]) * size <= LARGEST_GROUP:
+            groups[-1].append(size)
+        else:
+            groups.append([size])
+    return tuple(MixedRadix(each) for each in groups)
+
+
+def encoded_groups(groups: Sequence[MixedRadix], columns: Sequence[npt.NDArray[Any]]) -> Iterator[Integers]:
+    """The number of each group's combination in every row."""
+    start = 0
+    for each in groups:
+        yield each.encode(columns[start : start + len(each.sizes)])
+        start += len(each.sizes)
+
+
+@dataclass(frozen=True, eq=False)
+class OccurringNumbers:
+    """Combinations that occur, numbered in order, however many could.
+
+    Group after group, what a row has so far is replaced by its place among all that occurs, which leaves room for the
+    next group in one number.
+
+    Parameters
+    ----------
+    groups
+        Of the attributes.
+    known
+        For each group, the increasing numbers that occur: place so far times the group's combinations, plus its own.
+
+    Examples
+    --------
+    >>> groups = radix_groups([3, 2])
+    >>> numbering, numbers = OccurringNumbers.of(groups, np.array([[0], [5], [5]]))
+    >>> numbers.tolist(), numbering.encode([np.array([2, 1]), np.array([1, 0])]).tolist()
+    ([0, 1, 1], [1, -1])
+    """
+
+    groups: tuple[MixedRadix, ...]
+    known: tuple[Integers, ...]
+
+    @classmethod
+    def of(cls, groups: Sequence[MixedRadix], words: Integers) -> tuple[Self, Integers]:
+        """The numbering of rows given by the number of each group, ``(n, groups)``, and their numbers."""
+        numbers = np.zeros(len(words), np.int64)
+        known = []
+        for each, word in zip(groups, words.T, strict=True):
+            found, numbers = np.unique(numbers * each.combinations + word, return_inverse=True)
+            known.append(found)
+        return cls(tuple(groups), tuple(known)), numbers
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of categories of every attribute."""
+        return tuple(size for each in self.groups for size in each.sizes)
+
+    def encode(self, columns: Sequence[npt.NDArray[Any]]) -> Integers:
+        """Numbers of rows, -1 for those whose combination does not occur."""
+        numbers = np.zeros(len(columns[0]), np.int64)
+        for each, word, found in zip(
+            self.groups, encoded_groups(self.groups, columns), self.known, strict=True
+        ):
+            keys = numbers * each.combinations + word
+            places = np.minimum(np.searchsorted(found, keys), len(found) - 1)
+            # What did not occur before cannot occur with more attributes.
+            numbers = np.where((found[places] == keys) & (numbers >= 0), places, -1)
+        return numbers

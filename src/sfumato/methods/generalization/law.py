@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +26,7 @@ from sfumato.laws.asking import (
     second_moment,
 )
 from sfumato.laws.base import Law, Published
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import Feasibility
@@ -81,7 +82,7 @@ class GeneralizedRows(Law):
             if name not in known:
                 raise ValueError(f"covers names {name!r}, which is not an attribute of the law.")
             size = known[name].size
-            if any(not cover or not set(cover) <= set(range(size)) for cover in covers):
+            if any(not cover or min(cover) < 0 or max(cover) >= size for cover in covers):
                 raise ValueError(f"a published value of {name!r} covers no category, or an unknown one.")
         return self
 
@@ -157,18 +158,26 @@ class GeneralizedRows(Law):
         """Different values that an attribute has in the published rows."""
         return len(self.covers[name]) if name in self.covers else self.original[name].size
 
+    def _covered(self, name: str) -> tuple[Integers, Integers, Integers]:
+        """Every published category with each code that it stands for, and how many it stands for."""
+        if name not in self.covers:
+            codes = np.arange(self.original[name].size)
+            return codes, codes, np.ones(len(codes), np.int64)
+        lengths = np.array([len(each) for each in self.covers[name]], np.int64)
+        codes = np.fromiter(itertools.chain.from_iterable(self.covers[name]), np.int64, int(lengths.sum()))
+        return np.repeat(np.arange(len(lengths)), lengths), codes, lengths
+
     def weights(self, name: str, cells: Sequence[Sequence[int]]) -> Weights:
         """For each published category and each set of original codes: share, certainty, possibility."""
         size = self.original[name].size
-        covers = self.covers.get(name, tuple((code,) for code in range(size)))
-        below = np.zeros((len(covers), size))
-        for place, cover in enumerate(covers):
-            below[place, list(cover)] = 1
-        asked = np.zeros((size, len(cells)))
+        published, code, sizes = self._covered(name)
+        overlap = np.zeros((len(sizes), len(cells)))
         for place, codes in enumerate(cells):
-            asked[list(codes), place] = 1
-        overlap = below @ asked
-        sizes = below.sum(axis=1, keepdims=True)
+            # A published category counts as often as one of its codes is asked for.
+            is_asked = np.zeros(size, np.bool_)
+            is_asked[list(codes)] = True
+            overlap[:, place] = np.bincount(published[is_asked[code]], minlength=len(sizes))
+        sizes = sizes[:, None]
         return Weights(overlap / sizes, np.asarray(overlap == sizes, float), np.asarray(overlap > 0, float))
 
 

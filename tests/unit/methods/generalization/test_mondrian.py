@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.data.coarsening.hierarchy import hierarchy_from_tree
-from sfumato.methods.generalization.kernels.mondrian import Nested, Ordered, cut_boxes
+from sfumato.methods.generalization.kernels.domains import Nested, Ordered
+from sfumato.methods.generalization.kernels.mondrian import cut_boxes
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Role

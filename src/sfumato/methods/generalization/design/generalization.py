@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -47,9 +48,10 @@ from sfumato.methods.generalization.design.recoding import (
     search_levels,
 )
 from sfumato.methods.generalization.design.settings import contradiction
+from sfumato.methods.generalization.design.widths import require_countable, require_searchable
 from sfumato.methods.generalization.kernels.applying import ApplyRecoding
-from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, Ordered
-from sfumato.methods.generalization.kernels.rows import Criterion
+from sfumato.methods.generalization.kernels.domains import Domain, Nested, Ordered
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.methods.generalization.law import GeneralizedRows
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.result_tables import ResultTable
@@ -298,6 +300,12 @@ class Generalization(Design):
             recoded = recode_by_levels(table, names, (), self.levels, hierarchies, Criterion(self.k))
             require_few_dropped(recoded, table.number_of_rows, self.suppression, self.k)
             return recoded
+        if self.search == "full-domain":
+            require_countable(
+                {name: schema[name].size for name in names},
+                self.search,
+                watched=math.prod(schema[name].size for name in sensitive),
+            )
         rows = count_rows(table, names, sensitive)
         overall = np.bincount(rows.sensitive, weights=rows.counts, minlength=rows.sensitive_size)
         sizes = {name: schema[name].size for name in sensitive}
@@ -309,8 +317,10 @@ class Generalization(Design):
                 refuse_unreachable(promises, sizes, overall)
             return found
         hierarchies = {name: self._hierarchy(schema[name], table) for name in names}
+        require_searchable({name: each.height + 1 for name, each in hierarchies.items()})
         # A share that is a whole number of rows must allow that number although the product may fall short.
         most = int((self.suppression or 0.0) * rows.total + 1e-6)
+        assert isinstance(rows, DistinctRows)
         levels = search_levels(names, rows, hierarchies, criterion, most)
         if levels is None:
             refuse_unreachable(promises, sizes, overall)
@@ -328,23 +338,7 @@ class Generalization(Design):
         )
         if table is None:
             return (possible,)
-        recoded = self.recode(table)
-        total = int(recoded.sizes.sum()) + recoded.suppressed
-        cost = ResultTable(
-            "What the recoding costs, from the private table",
-            ("measure", "value"),
-            (
-                ("classes", len(recoded.sizes)),
-                ("smallest class", int(recoded.sizes.min(initial=total))),
-                ("rows dropped", recoded.suppressed),
-                ("normalized certainty penalty", recoded.loss.normalized_certainty_penalty),
-                ("granularity (higher is better)", recoded.loss.granularity),
-                ("discernibility", recoded.loss.discernibility),
-                ("average class size, in k", recoded.loss.average_class_size),
-            ),
-            is_private=True,
-        )
-        return possible, cost
+        return possible, self.recode(table).cost_table()
 
     def _way(self, attribute: Attribute, table: PrivateTable | None) -> tuple[str, int]:
         form = self.hierarchies.get(attribute.name)

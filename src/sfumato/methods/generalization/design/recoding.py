@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,13 +13,16 @@ from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.data.coarsening.merging import coarser_attribute
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
+from sfumato.methods.generalization.design.widths import require_countable
 from sfumato.methods.generalization.kernels.applying import BoxRecoding, LevelRecoding, Recoding
+from sfumato.methods.generalization.kernels.domains import Domain, Nested
 from sfumato.methods.generalization.kernels.full_domain import search_full_domain
 from sfumato.methods.generalization.kernels.loss import InformationLoss, information_loss
-from sfumato.methods.generalization.kernels.mondrian import Domain, Nested, cut_boxes, tighten
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
+from sfumato.methods.generalization.kernels.mondrian import cut_boxes, tighten
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, WideRows
 from sfumato.values.arrays import Booleans, Integers
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.mixed_radix import LARGEST_KEY, MixedRadix
+from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Schema
 
 Covers = tuple[tuple[int, ...], ...]
@@ -80,11 +84,35 @@ class Recoded:
         """For each recoded attribute, the original codes behind every published one."""
         return {name: each.covers for name, each in self.columns.items()}
 
+    def cost_table(self) -> ResultTable:
+        """What the recoding costs, for the custodian alone."""
+        total = int(self.sizes.sum()) + self.suppressed
+        return ResultTable(
+            "What the recoding costs, from the private table",
+            ("measure", "value"),
+            (
+                ("classes", len(self.sizes)),
+                ("smallest class", int(self.sizes.min(initial=total))),
+                ("rows dropped", self.suppressed),
+                ("normalized certainty penalty", self.loss.normalized_certainty_penalty),
+                ("granularity (higher is better)", self.loss.granularity),
+                ("discernibility", self.loss.discernibility),
+                ("average class size, in k", self.loss.average_class_size),
+            ),
+            is_private=True,
+        )
 
-def count_rows(table: PrivateTable, names: Sequence[str], sensitive: Sequence[str]) -> DistinctRows:
+
+def count_rows(
+    table: PrivateTable, names: Sequence[str], sensitive: Sequence[str]
+) -> DistinctRows | WideRows:
     """Distinct combinations of some attributes and the sensitive ones. Private."""
     read = (*names, *sensitive)
-    whole = MixedRadix([each.size for each in table.schema.select(read)])
+    sizes = [each.size for each in table.schema.select(read)]
+    if math.prod(sizes) > LARGEST_KEY:
+        columns = ([batch.codes[name] for name in read] for batch in table.scan(read))
+        return WideRows.count(sizes[: len(names)], sizes[len(names) :], columns)
+    whole = MixedRadix(sizes)
     keys = (whole.encode([batch.codes[name] for name in read]) for batch in table.scan(read))
     number = MixedRadix(whole.sizes[len(names) :]).combinations
     return DistinctRows.count(MixedRadix(whole.sizes[: len(names)]), number, keys)
@@ -93,7 +121,7 @@ def count_rows(table: PrivateTable, names: Sequence[str], sensitive: Sequence[st
 def recode_by_boxes(
     schema: Schema,
     names: Sequence[str],
-    rows: DistinctRows,
+    rows: DistinctRows | WideRows,
     domains: Sequence[Domain],
     criterion: Criterion,
     *,
@@ -122,12 +150,12 @@ def recode_by_boxes(
     loss = information_loss(
         covered,
         boxes.sizes,
-        np.array(rows.radix.sizes),
+        np.array(rows.sizes),
         np.array([not isinstance(domain, Nested) for domain in domains]),
         k=criterion.k,
     )
     published = {name: each.codes for name, each in columns.items() if each.attribute is not None}
-    recoding = BoxRecoding(rows.radix, tuple(names), combinations[starts], published)
+    recoding = BoxRecoding(rows.numbering, tuple(names), combinations[starts], published)
     return Recoded(recoding, columns, 0, boxes.sizes, loss)
 
 
@@ -168,6 +196,8 @@ def recode_by_levels(
     maps = {name: each.codes for name, each in columns.items() if each.attribute is not None}
     shown = tuple(name for name in names if name in maps or name not in columns)
     sizes_shown = [len(columns[name].covers) if name in maps else table.schema[name].size for name in shown]
+    watched = math.prod(table.schema[name].size for name in sensitive) if criterion.needs_sensitive else 1
+    require_countable(dict(zip(shown, sizes_shown, strict=True)), "fixed", watched=watched)
     radix = MixedRadix(sizes_shown)
     recoding = LevelRecoding(maps, radix, shown, np.empty(0, np.int64))
     classes, sizes, passed = _classes(table, recoding, sensitive, criterion)

@@ -13,7 +13,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.data.portions import Portion, refuse_changed_table
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.batches import CodedBatch
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.mixed_radix import MixedRadix, OccurringNumbers
 
 Codes = Mapping[str, npt.NDArray[Any]]
 
@@ -84,7 +84,7 @@ class BoxRecoding:
     {'age': array([0, 1])}
     """
 
-    radix: MixedRadix
+    radix: MixedRadix | OccurringNumbers
     names: tuple[str, ...]
     keys: Integers
     published: dict[str, Integers]

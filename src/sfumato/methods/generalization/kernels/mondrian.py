@@ -8,129 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from sfumato.data.coarsening.hierarchy import Hierarchy
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
-from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.methods.generalization.kernels.domains import Domain, Ordered
+from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, WideRows
+from sfumato.values.arrays import Booleans, Codes, Integers
 from sfumato.values.mixed_radix import MixedRadix
 
 CELLS_AT_ONCE = 20_000_000
 """Counts over (box, side, sensitive value) held at a time; more boxes are judged in turns."""
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """An attribute whose values may be generalized to any run of neighbouring categories.
-
-    A box holds a run ``first`` to ``last``, stored as one number ``first * size + last``.
-
-    Examples
-    --------
-    >>> Ordered(5).cover(Ordered(5).run(1, 3))
-    (1, 2, 3)
-    """
-
-    size: int
-
-    @property
-    def whole(self) -> int:
-        """The run of all categories."""
-        return self.size - 1
-
-    @property
-    def fanout(self) -> int:
-        """A cut has two sides."""
-        return 2
-
-    def run(self, first: int, last: int) -> int:
-        """The number that stands for a run."""
-        return first * self.size + last
-
-    def cover(self, value: int) -> tuple[int, ...]:
-        """Categories of a run."""
-        return tuple(range(value // self.size, value % self.size + 1))
-
-    def loss(self, values: Integers) -> Floats:
-        """Share of the range that a run spans: (s - 1)/(m - 1)."""
-        return np.asarray((values % self.size - values // self.size) / max(self.size - 1, 1))
-
-    def propose(
-        self, values: Integers, box: Integers, codes: Integers, counts: Integers, k: int
-    ) -> tuple[Integers, Integers]:
-        """Side of every row, and the runs ``(boxes, 2)``: cut where it parts the rows most evenly."""
-        table = MixedRadix([len(values), self.size]).tabulate([box, codes], counts)
-        below = np.cumsum(table, axis=1)
-        total = below[:, -1:]
-        # A cut after category c leaves below[:, c] rows on the first side.
-        fits = (below >= k) & (total - below >= k)
-        distance = np.where(fits, np.abs(below - total / 2), np.inf)
-        after = distance.argmin(axis=1)
-        # Where no cut fits, everything is on the first side and the run stays as it is.
-        after = np.where(fits.any(axis=1), after, values % self.size)
-        first = values - values % self.size + after
-        second = np.minimum(after + 1, self.size - 1) * self.size + values % self.size
-        return np.asarray(codes > after[box], np.int64), np.stack((first, second), axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Nested:
-    """An attribute whose values may be generalized to the nodes of a hierarchy."""
-
-    hierarchy: Hierarchy
-
-    @property
-    def whole(self) -> int:
-        """The root."""
-        return self.hierarchy.root
-
-    @cached_property
-    def fanout(self) -> int:
-        """Largest number of children."""
-        return max(len(each) for each in self.hierarchy.children)
-
-    @cached_property
-    def _side(self) -> Integers:
-        """``(nodes, size)``: which child of a node a category is below; 0 where it is not below the node."""
-        table = np.zeros((len(self.hierarchy.labels), self.hierarchy.size), dtype=np.int64)
-        for node, children in enumerate(self.hierarchy.children):
-            for side, child in enumerate(children):
-                table[node, list(self.hierarchy.covers[child])] = side
-        return table
-
-    @cached_property
-    def _children(self) -> Integers:
-        """``(nodes, fanout)``: the children of a node; the node itself where there are fewer."""
-        table = np.repeat(np.arange(len(self.hierarchy.labels))[:, None], self.fanout, axis=1)
-        for node, children in enumerate(self.hierarchy.children):
-            table[node, : len(children)] = children
-        return table
-
-    @cached_property
-    def _losses(self) -> Floats:
-        sizes = np.array([len(each) for each in self.hierarchy.covers])
-        return np.where(sizes > 1, sizes / self.hierarchy.size, 0.0)
-
-    def cover(self, value: int) -> tuple[int, ...]:
-        """Categories below a node."""
-        return self.hierarchy.covers[value]
-
-    def loss(self, values: Integers) -> Floats:
-        """Share of the categories that a node covers; 0 for one category."""
-        return np.asarray(self._losses[values])
-
-    def propose(
-        self, values: Integers, box: Integers, codes: Integers, counts: Integers, k: int
-    ) -> tuple[Integers, Integers]:
-        """Side of every row, and the nodes ``(boxes, fanout)``: the children of the box's node."""
-        del counts, k
-        return self._side[values[box], codes], self._children[values]
-
-
-Domain = Ordered | Nested
-"""How one attribute may be generalized."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +39,7 @@ class Boxes:
     sizes: Integers
 
 
-def cut_boxes(rows: DistinctRows, domains: Sequence[Domain], criterion: Criterion) -> Boxes | None:
+def cut_boxes(rows: DistinctRows | WideRows, domains: Sequence[Domain], criterion: Criterion) -> Boxes | None:
     """Cut all rows into boxes as small as the criterion allows.
 
     A box is cut along the attribute that lowers the loss most, among the cuts after which every side
@@ -188,14 +75,14 @@ def cut_boxes(rows: DistinctRows, domains: Sequence[Domain], criterion: Criterio
     columns = [rows.codes(place) for place in range(len(domains))]
     sensitive = rows.sensitive if criterion.needs_sensitive else None
     judge = _Judge(criterion, rows.sensitive_size)
-    box = np.zeros(len(rows.keys), dtype=np.int64)
+    box = np.zeros(len(rows.counts), dtype=np.int64)
     values = np.array([[domain.whole for domain in domains]], dtype=np.int64)
     if not judge.passes(box, rows.counts, sensitive, 1).all():
         return None
-    finished_box = np.empty(len(rows.keys), dtype=np.int64)
+    finished_box = np.empty(len(rows.counts), dtype=np.int64)
     finished: list[Integers] = []
     number_finished = 0
-    active = np.arange(len(rows.keys))
+    active = np.arange(len(rows.counts))
     while len(active):
         part = _Part(box, rows.counts[active], None if sensitive is None else sensitive[active])
         step = _cut_once(part, [column[active] for column in columns], values, domains, judge)
@@ -209,7 +96,7 @@ def cut_boxes(rows: DistinctRows, domains: Sequence[Domain], criterion: Criterio
     return Boxes(finished_box, np.concatenate(finished), sizes.astype(np.int64))
 
 
-def tighten(boxes: Boxes, rows: DistinctRows, domains: Sequence[Domain]) -> Boxes:
+def tighten(boxes: Boxes, rows: DistinctRows | WideRows, domains: Sequence[Domain]) -> Boxes:
     """The same classes, each with the smallest runs and nodes that hold its rows.
 
     Less is lost, but the extremes of every class are published: they are the values of single rows.
@@ -291,43 +178,40 @@ class _Judge:
 
 
 def _cut_once(
-    part: _Part, columns: list[Integers], values: Integers, domains: Sequence[Domain], judge: _Judge
+    part: _Part, columns: list[Codes], values: Integers, domains: Sequence[Domain], judge: _Judge
 ) -> _Step:
     """Cut every box along its best attribute."""
     boxes = len(values)
-    fanout = max(domain.fanout for domain in domains)
     best_gain = np.zeros(boxes)
     best_place = np.full(boxes, -1)
-    sides = np.zeros(len(part.box), dtype=np.int64)
-    new_values = np.repeat(values[:, None, :], fanout, axis=1)
+    # Where each row goes by the best cut of its box so far, and what then stands for the attribute that is cut.
+    cells = np.zeros(len(part.box), dtype=np.int64)
+    cell_values = np.zeros(len(part.box), dtype=np.int64)
+    numbered = 0
     for place, (domain, codes) in enumerate(zip(domains, columns, strict=True)):
-        side, proposed = domain.propose(values[:, place], part.box, codes, part.counts, judge.criterion.k)
-        cell = part.box * domain.fanout + side
-        cells = boxes * domain.fanout
-        sizes = np.bincount(cell, weights=part.counts, minlength=cells).reshape(boxes, -1)
-        lost = (sizes * domain.loss(proposed)).sum(axis=1)
-        gain = sizes.sum(axis=1) * domain.loss(values[:, place]) - lost
-        fits = judge.passes(cell, part.counts, part.sensitive, cells).reshape(boxes, -1).all(axis=1)
+        cut = domain.propose(values[:, place], part.box, codes, part.counts, judge.criterion.k)
+        number = len(cut.box)
+        sizes = np.bincount(cut.cell, weights=part.counts, minlength=number)
+        lost = np.bincount(cut.box, weights=sizes * domain.loss(cut.value), minlength=boxes)
+        total = np.bincount(cut.box, weights=sizes, minlength=boxes)
+        gain = total * domain.loss(values[:, place]) - lost
+        passed = judge.passes(cut.cell, part.counts, part.sensitive, number)
+        fits = np.bincount(cut.box[~passed], minlength=boxes) == 0
         # Rows on one side only: cutting would publish where there are none, and part nobody.
-        fits &= (sizes > 0).sum(axis=1) > 1
+        fits &= np.bincount(cut.box[sizes > 0], minlength=boxes) > 1
         better = fits & (gain > best_gain * (1 + 1e-12))
         best_gain[better] = gain[better]
         best_place[better] = place
-        sides = np.where(better[part.box], side, sides)
-    for place, domain in enumerate(domains):
-        chosen = np.flatnonzero(best_place == place)
-        if len(chosen):
-            # The proposal is made again for the chosen boxes alone; it depends on nothing else.
-            inside = best_place[part.box] == place
-            where = np.searchsorted(chosen, part.box[inside])
-            _, proposed = domain.propose(
-                values[chosen, place], where, columns[place][inside], part.counts[inside], judge.criterion.k
-            )
-            new_values[chosen, : domain.fanout, place] = proposed
+        moved = better[part.box]
+        cells[moved] = cut.cell[moved] + numbered
+        cell_values[moved] = cut.value[cut.cell[moved]]
+        numbered += number
     stays = best_place < 0
-    moving = ~stays[part.box]
-    cell = part.box * fanout + sides
-    used, relabelled = np.unique(cell[moving], return_inverse=True)
+    moving = np.flatnonzero(~stays[part.box])
+    _, first, relabelled = np.unique(cells[moving], return_index=True, return_inverse=True)
     box = np.zeros(len(part.box), dtype=np.int64)
     box[moving] = relabelled
-    return _Step(stays, box, new_values.reshape(boxes * fanout, -1)[used])
+    parents = part.box[moving][first]
+    new_values = values[parents]
+    new_values[np.arange(len(parents)), best_place[parents]] = cell_values[moving][first]
+    return _Step(stays, box, new_values)

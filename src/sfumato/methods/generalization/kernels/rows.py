@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.guarantees.class_criterion import Merging
-from sfumato.values.arrays import Booleans, Integers
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.arrays import Booleans, Codes, Integers
+from sfumato.values.mixed_radix import MixedRadix, OccurringNumbers, encoded_groups, radix_groups
 
 KEYS_WAITING = 4_000_000
 """Keys gathered before they are merged with those counted already; bounds memory."""
@@ -62,6 +62,16 @@ class DistinctRows:
         return MixedRadix([*self.radix.sizes, self.sensitive_size])
 
     @property
+    def numbering(self) -> MixedRadix:
+        """Numbers the combinations of quasi-identifiers."""
+        return self.radix
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of every quasi-identifier."""
+        return self.radix.sizes
+
+    @property
     def combinations(self) -> Integers:
         """Keys of the quasi-identifiers alone, ``(n,)``, increasing and repeated."""
         return self.keys // self.sensitive_size
@@ -84,6 +94,99 @@ class DistinctRows:
         """The same rows with their sensitive values forgotten."""
         keys, counts = group(self.combinations, self.counts)
         return DistinctRows(self.radix, 1, keys, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class WideRows:
+    """The same where combinations are too many for one number: rows are kept by column.
+
+    Parameters
+    ----------
+    numbering
+        Numbers the combinations of quasi-identifiers that occur.
+    sensitive_size
+        Number of sensitive values; 1 when none matters.
+    columns
+        Codes of every quasi-identifier, ``(n,)`` each.
+    sensitive, counts
+        ``(n,)`` sensitive codes and rows.
+    combinations
+        ``(n,)`` numbers of the combinations, increasing and repeated.
+
+    Examples
+    --------
+    >>> batches = [[np.array([2, 0, 2]), np.array([1, 1, 1]), np.array([0, 0, 1])]]
+    >>> rows = WideRows.count([3, 2], [2], batches)
+    >>> rows.combinations.tolist(), rows.sensitive.tolist(), rows.codes(0).tolist(), rows.total
+    ([0, 1, 1], [0, 0, 1], [0, 2, 2], 3)
+    """
+
+    numbering: OccurringNumbers
+    sensitive_size: int
+    columns: tuple[Codes, ...]
+    sensitive: Integers
+    counts: Integers
+    combinations: Integers
+
+    @classmethod
+    def count(
+        cls, sizes: Sequence[int], sensitive: Sequence[int], batches: Iterable[Sequence[Codes]]
+    ) -> WideRows:
+        """Count rows that come in batches of columns; memory follows the number of different ones."""
+        groups = radix_groups(sizes)
+        values = MixedRadix(sensitive)
+        words, counts = np.empty((0, len(groups) + 1), np.int64), np.empty(0, np.int64)
+        waiting: list[Integers] = []
+        for columns in batches:
+            waiting.append(_words(groups, columns[: len(sizes)], values, columns[len(sizes) :]))
+            if sum(map(len, waiting)) >= KEYS_WAITING:
+                words, counts = _merge_words(words, counts, waiting)
+                waiting = []
+        words, counts = _merge_words(words, counts, waiting)
+        numbering, combinations = OccurringNumbers.of(groups, words[:, :-1])
+        digits = (
+            digit.astype(np.min_scalar_type(size))
+            for each, word in zip(groups, words.T[:-1], strict=True)
+            for size, digit in zip(each.sizes, each.decode(word), strict=True)
+        )
+        return cls(numbering, values.combinations, tuple(digits), words[:, -1], counts, combinations)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of every quasi-identifier."""
+        return self.numbering.sizes
+
+    @property
+    def total(self) -> int:
+        """Number of rows."""
+        return int(self.counts.sum())
+
+    def codes(self, place: int) -> Codes:
+        """Codes of one quasi-identifier, ``(n,)``."""
+        return self.columns[place]
+
+
+def _words(
+    groups: Sequence[MixedRadix],
+    columns: Sequence[Codes],
+    values: MixedRadix,
+    sensitive: Sequence[Codes],
+) -> Integers:
+    """Rows as numbers: one for each group of quasi-identifiers, the last for the sensitive values."""
+    last = values.encode(sensitive) if sensitive else np.zeros(len(columns[0]), np.int64)
+    return np.stack([*encoded_groups(groups, columns), last], axis=1)
+
+
+def _merge_words(words: Integers, counts: Integers, batches: list[Integers]) -> tuple[Integers, Integers]:
+    """Different rows in increasing order, with how often each occurs."""
+    rows = np.concatenate([words, *batches])
+    numbers = np.concatenate([counts, np.ones(len(rows) - len(words), np.int64)])
+    order = np.lexsort(rows.T[::-1])
+    rows = rows[order]
+    if not len(rows):
+        return rows, numbers
+    starts = np.flatnonzero(np.concatenate(([True], (rows[1:] != rows[:-1]).any(axis=1))))
+    return rows[starts], np.add.reduceat(numbers[order], starts)
 
 
 def group(keys: Integers, counts: Integers) -> tuple[Integers, Integers]:
