@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -255,6 +256,42 @@ def test_a_difference_of_shares_is_that_of_the_joint_counts(release):
     found = release.difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
     assert found.estimate == pytest.approx(expected.values[0])
     assert found.standard_error == pytest.approx(expected.standard_errors[0])
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_other_differences_are_those_of_shares(release, target):
+    """Between groups of public values, of a question about the sensitive one, and for a population."""
+    share = partial(release.proportion, target=target)
+    difference = partial(release.difference, target=target)
+    found = difference("age = 'old'", given="sex = 'F'", versus="sex = 'M'")
+    assert found.estimate == pytest.approx(
+        share("age = 'old'", given="sex = 'F'").estimate - share("age = 'old'", given="sex = 'M'").estimate
+    )
+    found = difference("job = 'b'", given="sex = 'F'", versus="sex = 'M'")
+    assert found.estimate == pytest.approx(
+        share("job = 'b'", given="sex = 'F'").estimate - share("job = 'b'", given="sex = 'M'").estimate
+    )
+    assert difference("job = 'b'", given="job = 'b'", versus="job = 'c'").estimate == pytest.approx(1)
+    of_table = release.difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
+    drawn = difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
+    assert (drawn.standard_error > of_table.standard_error) is (target == "population")
+
+
+@pytest.mark.parametrize("joined", [0, 1, 2])
+def test_a_difference_may_join_conditions_anywhere(release, joined):
+    """By OR in the question or in one of the groups: the shares are those of the rows that satisfy it."""
+    texts = ["age = 'old'", "sex = 'F'", "sex = 'M'"]
+    others = ["age = 'old' OR age = 'young'", "sex = 'F' OR age = 'young'", "sex = 'M' OR age = 'old'"]
+    texts[joined] = others[joined]
+    true = columns()
+    old, young, woman = true["age"] == 2, true["age"] == 0, true["sex"] == 0
+    masks = [old, woman, ~woman]
+    masks[joined] = [old | young, woman | young, ~woman | old][joined]
+    asked, first, second = masks
+    found = release.difference(texts[0], given=texts[1], versus=texts[2])
+    assert found.estimate == pytest.approx(
+        (asked & first).sum() / first.sum() - (asked & second).sum() / second.sum()
+    )
 
 
 def test_published_rows_do_not_hold_the_sensitive_attribute(release):

@@ -1,0 +1,64 @@
+"""Limits of rows that were not published and of exponentials, worked out by hand."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sfumato.methods.columnized_counts.law.columns import PublishedColumn
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix, _exp_bounds
+from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.values.batches import CodedBatch
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Tabulation
+
+MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
+
+
+class TwoColumns:
+    """A release of rows that kept one of two parts each."""
+
+    schema = Schema(
+        attributes=tuple(
+            Attribute(name=name, role=Role.OTHER, categories=("0", "1")) for name in ("age", "sex", "job")
+        )
+    )
+
+    def scan(self, table, names):
+        """Of each part two combinations were published."""
+        counts = {"column-1": [50, 20], "column-2": [30, 60]}[table]
+        columns = {each.name: np.array([0, 1]) for each in self.schema.attributes}
+        columns |= {"count": np.array(counts)}
+        yield CodedBatch({name: columns[name] for name in names}, 2)
+
+
+def test_what_was_not_published_is_scaled_like_what_was():
+    """Half of the parts were kept: a combination of X rows had X / 2 there, give or take three standard deviations."""
+    law = NoisyRows(
+        matrix=MATRIX,
+        columns=(
+            PublishedColumn(table="column-1", attributes=("sex", "job"), sizes=(2, 2)),
+            PublishedColumn(table="column-2", attributes=("age", "sex"), sizes=(2, 2)),
+        ),
+        column_budget=1,
+        public_size=1_000_000,
+    )
+    found = law.estimate(TwoColumns(), Tabulation(by=("age",)))
+    passed = MATRIX.threshold(0.999)
+    most = (passed + 3 * math.sqrt(passed / 2)) * 2
+    # One combination of each age was not published.
+    assert found.left_open.of(found.values).high == pytest.approx(np.array([60.0, 120.0]) + most)
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1), Fraction(-1), Fraction(1, 3)])
+def test_an_exponential_is_between_its_bounds(exponent):
+    """The series to a hundred terms is within 1e-100 of it; the bounds are within 1e-50 of each other."""
+    low, high = _exp_bounds(exponent)
+    series = sum((exponent**place / math.factorial(place) for place in range(100)), Fraction(0))
+    rest = Fraction(1, 10**100)
+    assert low < series - rest
+    assert series + rest < high
+    assert high - low < Fraction(1, 10**50)

@@ -1,0 +1,89 @@
+"""The law of decoys at the corners where a term counts: worked by hand, or refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from published_rows import PublishedRows, category_attribute, selection
+from sfumato.errors import NotIdentifiableError
+from sfumato.methods.splu_gen.law.decoy_counts import left_out_variances
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law.pairwise import pairwise_variance
+from sfumato.values.schema import Role
+from sfumato.values.selection import Tabulation
+
+LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
+LARGEST_FIRST = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")
+
+
+def test_the_pairwise_variance_of_three_rows():
+    """F = 1 of N = 3 rows, groups of 2, one row in P, none of them with s: 2.625.
+
+    a = 1/4 and p - a = 1/4; the derivative's shift is 1 * 1 * 3 / (2 * 4) = 3/8. One of the two rows without s shares its group,
+    half a row of those in P; which one it is has the hypergeometric variance 1/4. So
+    [(5/8)^2 * 1/2 * 1/4 + (3/8)^2 * 3/2 * 1/4 + 1/4 * 1/4] * 16 = 2.625.
+    """
+    found = pairwise_variance(np.array(0.0), np.array(1.0), np.array(1.0), 3, 2)
+    assert float(found) == pytest.approx(2.625)
+
+
+def test_rows_left_out_add_their_mean_square():
+    """Three rows at most, each in a cell of half or of a quarter of the rows: n p (1 - p) + (n p)^2."""
+    found = left_out_variances(np.array([1.0, 0.0]), 2, 3)
+    assert found.tolist() == pytest.approx([3 / 4 + 9 / 4, 9 / 16 + 9 / 16])
+
+
+def test_consistent_counts_of_public_attributes_are_those_published(published):
+    """No drawn attribute is asked about."""
+    counts = np.bincount(published.columns["area"], minlength=3)
+    assert LAW.consistent(published, Tabulation(by=("area",))).tolist() == counts.tolist()
+
+
+def test_consistent_counts_need_the_law_of_the_groups(published):
+    """Largest-first groups leave open which values meet."""
+    with pytest.raises(NotIdentifiableError, match="largest-first"):
+        LARGEST_FIRST.consistent(published, Tabulation(by=("area", "job")))
+
+
+def test_errors_need_the_law_of_the_groups_by_themselves(published):
+    """An error is not stated where the estimate is refused, whoever asks for it first."""
+    asked = Tabulation(by=("area", "job"))
+    with pytest.raises(NotIdentifiableError, match="largest-first"):
+        LARGEST_FIRST.formula(published, [asked]).variances(asked)
+
+
+def test_public_counts_vary_with_nothing(published):
+    """Their covariance with a drawn count is 0 also where the law of the groups is not known."""
+    public, drawn = Tabulation(where=selection(area=(0,))), Tabulation(where=selection(job=(1,)))
+    found = LARGEST_FIRST.formula(published, [public, drawn]).covariance(public, drawn)
+    assert found.tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize("estimator", ["pairwise", "paper"])
+@pytest.mark.parametrize("by", [("area", "job"), ("job", "area")])
+def test_named_estimators_answer_a_table_as_its_cells(published, estimator, by):
+    """Whichever axis comes first, each cell is the answer to its own question."""
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    table = law.estimate_by(estimator, published, Tabulation(by=by)).values
+    shape = tuple({"area": 3, "job": 8}[name] for name in by)
+    cells = np.reshape(table, shape)
+    for area, job in [(0, 0), (1, 5), (2, 7)]:
+        question = Tabulation(where=selection(area=(area,), job=(job,)))
+        alone = law.estimate_by(estimator, published, question).values[0]
+        place = (area, job) if by[0] == "area" else (job, area)
+        assert cells[place] == pytest.approx(alone)
+
+
+def test_the_margins_of_four_rows():
+    """Values 0, 0, 1, 2 in two groups of two: each of four rows shows 0 with probability 1/2, each of two shows 1, and 2.
+
+    Binomial(4, 1/2) has the variance 1 and Binomial(2, 1/2) has 1/2.
+    """
+    rows = PublishedRows(
+        (category_attribute("area", 2, Role.OTHER), category_attribute("job", 3)),
+        {"area": np.array([0, 1, 0, 1]), "job": np.array([0, 0, 1, 2])},
+    )
+    law = DecoyRows(gamma_by_attribute={"job": 2})
+    expected = law.expected_standard_errors(rows.count_by(("job",), selection()))
+    assert (expected**2).tolist() == pytest.approx([1, 0.5, 0.5])
