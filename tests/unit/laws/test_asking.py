@@ -136,6 +136,16 @@ def test_many_selections_are_read_by_their_own_attributes(monkeypatch):
     assert [float(counts.cells(each)) for each in asked] == [6.0, 5.0]
 
 
+def test_selections_of_a_table_too_large_are_read_by_their_own_attributes(monkeypatch):
+    """Six cells together, two and three alone; one question is one table whatever its size."""
+    monkeypatch.setattr("sfumato.laws.asking.joint_counts.LARGEST_JOINT_TABLE", 5)
+    asked = [Tabulation(where=WOMEN), Tabulation(where=Selection((("job", (0,)),)))]
+    assert not JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
+    assert JointCounts(Counted((SEX, JOB), COUNTS), [Tabulation(by=("sex", "job"))]).is_one_table
+    monkeypatch.setattr("sfumato.laws.asking.joint_counts.LARGEST_JOINT_TABLE", 6)
+    assert JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
+
+
 def test_attributes_that_are_kept_are_whole_axes():
     """A condition on one is about the truth: it does not filter."""
     asked = Tabulation(by=("job", "sex"), where=Selection((("job", (0,)),)))

@@ -13,7 +13,7 @@ from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountM
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Tabulation
+from sfumato.values.selection import Selection, Tabulation
 
 MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
 
@@ -35,18 +35,37 @@ class TwoColumns:
         yield CodedBatch({name: columns[name] for name in names}, 2)
 
 
-def test_what_was_not_published_is_scaled_like_what_was():
-    """Half of the parts were kept: a combination of X rows had X / 2 there, give or take three standard deviations."""
-    law = NoisyRows(
+def one_of_two_parts(rows):
+    """The law of so many rows, each of which kept one of two parts."""
+    return NoisyRows(
         matrix=MATRIX,
         columns=(
             PublishedColumn(table="column-1", attributes=("sex", "job"), sizes=(2, 2)),
             PublishedColumn(table="column-2", attributes=("age", "sex"), sizes=(2, 2)),
         ),
         column_budget=1,
-        public_size=1_000_000,
+        public_size=rows,
     )
-    found = law.estimate(TwoColumns(), Tabulation(by=("age",)))
+
+
+def test_counts_that_share_a_published_row_share_its_noise_and_its_draw():
+    """Age 0 and sex 0 are the same published row of 30, hence 60; both have half of the combinations left open.
+
+    With n the variance of the noise a count of X rows has 4 n + X, all published ones 8 n + 180:
+    4 n + 60 - (4 n + 60) / 2 - (4 n + 60) / 2 + (8 n + 180) / 4 = 2 n + 45.
+    """
+    age, sex = (Tabulation(where=Selection(((name, (0,)),))) for name in ("age", "sex"))
+    formula = one_of_two_parts(180).formula(TwoColumns(), (age, sex))
+    noise = MATRIX.noise.variance
+    assert formula.covariance(age, sex).item() == pytest.approx(2 * noise + 45)
+    assert formula.variances(age).tolist() == pytest.approx(
+        [(1 - 1) * (4 * noise + 60) + (8 * noise + 180) / 4]
+    )
+
+
+def test_what_was_not_published_is_scaled_like_what_was():
+    """Half of the parts were kept: a combination of X rows had X / 2 there, give or take three standard deviations."""
+    found = one_of_two_parts(1_000_000).estimate(TwoColumns(), Tabulation(by=("age",)))
     passed = MATRIX.threshold(0.999)
     most = (passed + 3 * math.sqrt(passed / 2)) * 2
     # One combination of each age was not published.

@@ -7,10 +7,16 @@ import itertools
 import numpy as np
 import pytest
 
+from array_tables import ArrayTable
 from sfumato.chance.distortion import UniformDistortion
+from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Selection, Tabulation
 
 RETENTION, SIZE = 0.5, 4
+UNSEEN_ROWS = 2
+"""Rows that may be there of which none was sampled: about half of the square of 1.96."""
 
 
 def sampling(factor, *, has_exact_sizes=True, rows_per_group=10.0):
@@ -75,3 +81,66 @@ def test_a_group_that_was_cut_by_one_row_can_look_whole():
     )
     assert sampling(3, has_exact_sizes=False).factors_at_most(sizes).tolist() == [3.0, 3.0, 3.0]
     assert sampling(1).factors_at_most(sizes).tolist() == [1.0, 1.0, 1.0]
+
+
+SCHEMA = Schema(
+    attributes=(
+        Attribute(name="place", role=Role.QUASI_IDENTIFIER, categories=("a", "b")),
+        Attribute(name="note", role=Role.OTHER, categories=("x", "y", "z")),
+        Attribute(name="job", role=Role.SENSITIVE, categories=("s", "t", "u", "v")),
+    )
+)
+CUT = SampledRows(
+    sensitive="job",
+    distortion=UniformDistortion(retention=RETENTION, size=SIZE),
+    groups=("place",),
+    rows_per_group=20.0,
+)
+"""Groups of a hundred rows are cut to one row in five."""
+
+
+def hundred_rows(note, job):
+    """One group."""
+    codes = {"place": np.zeros(100), "note": np.asarray(note), "job": np.asarray(job)}
+    return ArrayTable(SCHEMA, {name: each.astype(np.uint8) for name, each in codes.items()})
+
+
+def test_what_may_be_unseen_adds_to_variances_and_slopes():
+    """For each row that may be unseen a (d h^2 - h): 5 E[h^2] - 1 to the variance, 25 E[h^3] - 10 E[h^2] + 1 to the covariance."""
+    release = hundred_rows([0] * 60 + [1] * 40, np.arange(100) % 4)
+    asked = Tabulation(by=("note", "job"))
+    formula = CUT.formula(release, [asked])
+    plain = formula.variances(asked).reshape(3, 4)[:2]
+    variances, slopes = (each.reshape(3, 4) for each in formula.spread(asked))
+    second, third = 31 / 16, 107 / 32
+    assert variances[:2] == pytest.approx(plain + UNSEEN_ROWS * (5 * second - 1))
+    # Each of four jobs has 15 or 10 of the published rows, all copies of rows that were drawn: d = 5 and u = 1.
+    for place, rows in enumerate((15.0, 10.0)):
+        h = np.array([7 / 4, -1 / 4, -1 / 4, -1 / 4])
+        estimate = rows * h.sum()
+        own = rows * (25 * (h**3).sum() - 5 * (h**2).sum()) - 5 * estimate * second + estimate
+        added = UNSEEN_ROWS * (25 * third - 2 * 5 * second + 1)
+        assert slopes[place] == pytest.approx((own + added) / variances[place])
+    assert (slopes[2] == 0).all()
+
+
+def test_rows_of_one_job_were_seen():
+    """That nobody with another job was sampled does not make a note unseen: public counts have the errors of their rows."""
+    asked = Tabulation(by=("note",))
+    one_job = hundred_rows(
+        [1 if place % 4 == 0 and place < 40 else 0 for place in range(100)], np.arange(100) % 4
+    )
+    mixed = hundred_rows([1] * 10 + [0] * 90, np.arange(100) % 4)
+    found = [CUT.formula(each, [asked]).variances(asked) for each in (one_job, mixed)]
+    assert found[0] == pytest.approx(found[1])
+
+
+def test_the_order_of_two_questions_is_no_matter():
+    """One about what is outside the groups and one that is not."""
+    release = hundred_rows([0] * 60 + [1] * 40, np.arange(100) % 4)
+    outside = Tabulation(where=Selection((("note", (0,)), ("job", (1,)))))
+    inside = Tabulation(where=Selection((("place", (0,)), ("job", (1, 2)))))
+    formula = CUT.formula(release, [outside, inside])
+    assert formula.covariance(outside, inside).item() == pytest.approx(
+        formula.covariance(inside, outside).item()
+    )

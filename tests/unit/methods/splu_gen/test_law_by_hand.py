@@ -34,6 +34,14 @@ def test_rows_left_out_add_their_mean_square():
     assert found.tolist() == pytest.approx([3 / 4 + 9 / 4, 9 / 16 + 9 / 16])
 
 
+def test_public_counts_have_the_error_of_the_rows_left_out(published):
+    """Of 6,000 rows in groups of 3 and of 2 at most five are missing; n p (1 - p) + (n p)^2 with p = (x + 1) / 6,002."""
+    asked = Tabulation(by=("area",))
+    share = (np.bincount(published.columns["area"], minlength=3) + 1) / 6_002
+    expected = 5 * share * (1 - share) + (5 * share) ** 2
+    assert LAW.formula(published, [asked]).variances(asked) == pytest.approx(expected)
+
+
 def test_consistent_counts_of_public_attributes_are_those_published(published):
     """No drawn attribute is asked about."""
     counts = np.bincount(published.columns["area"], minlength=3)
