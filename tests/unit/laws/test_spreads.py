@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.laws.asking import Formula, answer
-from sfumato.laws.asking.score import score_limits
+from sfumato.values.score_intervals import score_limits
 from sfumato.values.selection import Selection, Tabulation
 
 CELLS = tuple(Tabulation(where=Selection((("job", (code,)),))) for code in range(3))
@@ -95,12 +95,12 @@ def test_a_draw_of_sums_that_overlap_shares_the_rows_of_both():
 
 def test_near_zero_the_lower_end_is_not_above_the_normal_one():
     """1 with a variance of 4 and a slope of 1 ends at 1 - z 2 below, 10 at the root of its own equation."""
-    low, high = score_limits(np.array([1.0, 10.0]), np.array([4.0, 4.0]), np.array([1.0, 1.0]), 0.95)
     z = 1.959963984540054
+    low, high = score_limits(np.array([1.0, 10.0]), np.array([4.0, 4.0]), np.array([1.0, 1.0]), z)
     half = np.sqrt(z**4 / 4 + z**2 * 4)
     assert low == pytest.approx([1 - 2 * z, 10 + z**2 / 2 - half])
     assert high == pytest.approx([1 + z**2 / 2 + half, 10 + z**2 / 2 + half])
     # Where the score's own end is lower still, it stays.
-    assert score_limits(np.array([1.0]), np.array([4.0]), np.array([-1.0]), 0.95)[0][0] == pytest.approx(
+    assert score_limits(np.array([1.0]), np.array([4.0]), np.array([-1.0]), z)[0][0] == pytest.approx(
         1 - z**2 / 2 - half
     )

@@ -9,23 +9,11 @@ from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.splu_gen.law.decoy_counts import left_out_variances
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.pairwise import pairwise_variance
 from sfumato.values.schema import Role
 from sfumato.values.selection import Tabulation
 
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
 LARGEST_FIRST = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")
-
-
-def test_the_pairwise_variance_of_three_rows():
-    """F = 1 of N = 3 rows, groups of 2, one row in P, none of them with s: 2.625.
-
-    a = 1/4 and p - a = 1/4; the derivative's shift is 1 * 1 * 3 / (2 * 4) = 3/8. One of the two rows without s shares its group,
-    half a row of those in P; which one it is has the hypergeometric variance 1/4. So
-    [(5/8)^2 * 1/2 * 1/4 + (3/8)^2 * 3/2 * 1/4 + 1/4 * 1/4] * 16 = 2.625.
-    """
-    found = pairwise_variance(np.array(0.0), np.array(1.0), np.array(1.0), 3, 2)
-    assert float(found) == pytest.approx(2.625)
 
 
 def test_rows_left_out_add_their_mean_square():
