@@ -42,6 +42,7 @@ LEARNED = "categories were read off the private rows"
 
 PERTURBED = "Perturbed: the published value is not the true one of the row. Do not count it as it stands; README.md shows how."
 AS_IT_IS = "As it is."
+NO_PROMISE = "everything: no promise is made, so nothing about any person is proved to be protected"
 
 
 def publish(
@@ -233,6 +234,7 @@ def describe_release(
             *about_weights(schema),
         ),
         not_protected=(
+            *(() if guarantees else (NO_PROMISE,)),
             *(f"{name}: published as it is" for name in publication.published_as_they_are),
             *publication.not_protected,
             *not_protected_units(design, schema, guarantees),
@@ -242,10 +244,16 @@ def describe_release(
         column_notes=column_notes(publication),
         chosen_from_private_data={**learned, **publication.chosen_from_private_data},
         reproducible=is_reproducible,
-        privacy="not private: made with a seed, anyone who guesses it can undo the noise"
-        if is_reproducible
-        else "noise from the operating system's entropy; no seed exists",
+        privacy=_privacy(design, is_reproducible=is_reproducible),
     )
+
+
+def _privacy(design: Design, *, is_reproducible: bool) -> str:
+    """Where what was drawn comes from."""
+    if is_reproducible:
+        return "not private: made with a seed, anyone who guesses it can undo what was drawn"
+    drawn = "noise" if design.draws_values else "nothing was drawn but the order of the rows, which comes"
+    return f"{drawn} from the operating system's entropy; no seed exists"
 
 
 def column_notes(publication: Publication) -> dict[str, str]:

@@ -63,6 +63,9 @@ class Judgement:
     sentence: str
 
 
+WHOLE_UNIT = "one unit of the private table with all its rows: one person, when each is one unit"
+"""Who is protected where rows are gathered by unit."""
+
 LARGEST_EXPONENT = 700.0
 """Beyond it a float cannot hold the factor exp(epsilon); as a promise it is worth nothing long before."""
 

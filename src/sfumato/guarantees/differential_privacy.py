@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
+from sfumato.guarantees.base import LARGEST_EXPONENT, WHOLE_UNIT, Guarantee
 
 Neighbours = Literal["replace-one", "add-remove"]
 """Which two tables are neighbours: one row replaced by any other, or one row more or less."""
@@ -25,6 +25,12 @@ RELATIONS_OF_UNITS: dict[Neighbours, str] = {
     "add-remove": "two tables of which one has one unit more than the other",
 }
 """The relations in words, where a unit has several rows."""
+
+RELATIONS_OF_WHOLE_UNITS: dict[Neighbours, str] = {
+    "replace-one": "two tables of the same number of units that differ in one unit, all its rows included",
+    "add-remove": "two tables of which one has one unit more than the other, all its rows included",
+}
+"""The relations in words, where a unit has any number of rows."""
 
 Form = Literal["additive", "pointwise"]
 """How delta enters: added to the probability of every set of outputs, or as the probability of outputs whose
@@ -64,6 +70,8 @@ class DifferentialPrivacy(Guarantee):
     relation: Neighbours = "replace-one"
     form: Form = "additive"
     rows_per_unit: Annotated[int, Field(ge=1)] = 1
+    whole_units: bool = False
+    """It is about units with all their rows, however many, and not about rows."""
 
     protected_unit: ClassVar[str] = "one row of the private table: one person, when each has one row"
     neighbours: ClassVar[str] = "two tables that differ in one row, as the relation says"
@@ -95,6 +103,8 @@ class DifferentialPrivacy(Guarantee):
         """Whether the other, for units of as many rows, bounds the same neighbours by no more."""
         if self.rows_per_unit % other.rows_per_unit or not self.is_under(other.given):
             return False
+        if self.whole_units and not other.whole_units:
+            return False
         other = other.for_units(self.rows_per_unit // other.rows_per_unit)
         if other.relation != self.relation or (self.form == "pointwise" and other.form != "pointwise"):
             return False
@@ -107,6 +117,8 @@ class DifferentialPrivacy(Guarantee):
 
     @property
     def _neighbours(self) -> str:
+        if self.whole_units:
+            return RELATIONS_OF_WHOLE_UNITS[self.relation]
         if self.rows_per_unit == 1:
             return RELATIONS[self.relation]
         return f"{RELATIONS_OF_UNITS[self.relation]}, at most {self.rows_per_unit} rows"
@@ -151,9 +163,10 @@ class DifferentialPrivacy(Guarantee):
         factor = math.exp(min(self.epsilon, LARGEST_EXPONENT))
         odds = f"{factor:,.2f}" if factor < 1e6 else f"{factor:.1e}"
         besides = "" if self.delta == 0 else f", except with a probability of at most about {self.delta:.1g}"
-        whose = "one person's row is" if self.rows_per_unit == 1 else "one person's rows are"
-        what = "that row" if self.rows_per_unit == 1 else "those rows"
-        as_it = "it is" if self.rows_per_unit == 1 else "they are"
+        is_one_row = self.rows_per_unit == 1 and not self.whole_units
+        whose = "one person's row is" if is_one_row else "one person's rows are"
+        what = "that row" if is_one_row else "those rows"
+        as_it = "it is" if is_one_row else "they are"
         return (
             f"Whether {whose} as {as_it} or different hardly shows: seeing the release changes the odds "
             f"of anything about {what} by a factor of at most {odds}{besides}. What holds of whole groups shows."
@@ -162,6 +175,8 @@ class DifferentialPrivacy(Guarantee):
     def describe(self) -> dict[str, str]:
         """What a manifest states beside the numbers, with the relation that holds here."""
         described = {**super().describe(), "neighbours": self._neighbours}
+        if self.whole_units:
+            described["protected_unit"] = WHOLE_UNIT
         if self.rows_per_unit > 1:
             described["protected_unit"] = (
                 f"one unit of the private table: a person with at most {self.rows_per_unit} rows"

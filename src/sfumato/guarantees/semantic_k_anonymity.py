@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field
 
-from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
+from sfumato.guarantees.base import LARGEST_EXPONENT, WHOLE_UNIT, Guarantee
 
 Scope = Literal["table", "each-column"]
 """Whole rows of one table, or the fragments of each published column by itself."""
@@ -45,6 +45,8 @@ class SemanticKAnonymity(Guarantee):
     k: Annotated[int, Field(ge=1)]
     epsilon: Annotated[float, Field(ge=0)] = 0.0
     scope: Scope = "table"
+    whole_units: bool = False
+    """It is about units with all their rows, and not about rows."""
 
     protected_unit: ClassVar[str] = "which published row is a person's, on all attributes"
     neighbours: ClassVar[str] = (
@@ -60,6 +62,7 @@ class SemanticKAnonymity(Guarantee):
             and self.k <= other.k
             and self.epsilon >= other.epsilon
             and self.scope in (other.scope, "each-column")
+            and (other.whole_units or not self.whole_units)
         )
 
     @property
@@ -67,16 +70,29 @@ class SemanticKAnonymity(Guarantee):
         """The promise with its numbers."""
         number = f"{self.k}-anonymity" if self.epsilon == 0 else f"({self.k}, {self.epsilon:.4g})-anonymity"
         if self.scope == "table":
-            return f"Semantic {number} of the whole row: all attributes, for every table."
+            whole = "unit: all its rows" if self.whole_units else "row: all attributes"
+            return f"Semantic {number} of the whole {whole}, for every table."
         return (
-            f"Semantic {number} of every column by itself, given the columns and what each row keeps in them; "
+            f"Semantic {number} of every column by itself, given the columns and what each {self._what} keeps in them; "
             "for the columns together it is not claimed."
         )
 
     @property
+    def _what(self) -> str:
+        return "unit" if self.whole_units else "row"
+
+    def describe(self) -> dict[str, str]:
+        """What a manifest states beside the numbers, with the unit that is meant here."""
+        described = super().describe()
+        if self.whole_units:
+            described["protected_unit"] = f"which published rows are those of {WHOLE_UNIT}"
+            described["neighbours"] = "tables with a unit removed, or replaced by the rows of another one"
+        return described
+
+    @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
-        what = "row" if self.scope == "table" else "fragment of a row"
+        what = self._what if self.scope == "table" else f"fragment of a {self._what}"
         return (
             f"Every published {what} could just as well belong to at least {self.k} people, and whatever was published "
             f"would be as likely if one of them stood in another's place{self._but_for}. What all of them share is known all "

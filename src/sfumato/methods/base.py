@@ -39,6 +39,8 @@ class Design(Frozen):
     """What a second release of the same rows adds to the first."""
     citations: ClassVar[tuple[str, ...]]
     """The works it comes from."""
+    draws_values: ClassVar[bool] = True
+    """Whether anything but the order of the rows is drawn at random; a recoding draws nothing."""
     reads_units: ClassVar[bool] = False
     """Whether it protects units of long data as a whole; other methods would protect single rows of theirs."""
 

@@ -230,19 +230,20 @@ def _show_value(value: Any) -> str:
 def _promise(judgements: Sequence[tuple[Guarantee, Judgement | None]]) -> Section:
     promises = tuple(
         Promise(
-            each.plain_statement,
-            each.statement,
+            described["plain_words"],
+            described["sentence"],
             (
-                ("Protected", each.protected_unit),
-                ("Made hard to tell apart", each.neighbours),
-                ("Against someone who", each.attacker),
-                ("Definition", each.reference),
+                ("Protected", described["protected_unit"]),
+                ("Made hard to tell apart", described["neighbours"]),
+                ("Against someone who", described["attacker"]),
+                ("Definition", described["reference"]),
                 ("Checked", _checked(found)),
             ),
         )
         for each, found in judgements
+        for described in [each.describe()]
     )
-    nothing = Paragraph("The release makes no promise.")
+    nothing = Paragraph("The release makes no promise: nothing is proved to be protected.")
     return Section("The promise", promises or (nothing,))
 
 

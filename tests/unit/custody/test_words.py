@@ -14,7 +14,6 @@ from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
 from sfumato.report import write_report
 
-NOT_YET = pytest.mark.xfail(strict=True, reason="not said yet")
 ROOT = Path(__file__).parents[3]
 
 
@@ -37,7 +36,6 @@ def report_of(release, folder):
     return (folder / "report.html").read_text()
 
 
-@NOT_YET
 def test_the_unit_of_ratings_is_the_user(released):
     """All promises of a release of ratings that protect somebody are about a unit with all its rows."""
     design = ColumnizedCounts(k=5, epsilon=2.0)
@@ -48,7 +46,6 @@ def test_the_unit_of_ratings_is_the_user(released):
     assert not any("one row" in each.statement for each in release.guarantees)
 
 
-@NOT_YET
 def test_the_report_names_the_same_unit(released, tmp_path):
     """As the manifest."""
     release = released("ratings", ColumnizedCounts(k=5, epsilon=2.0), read_table(ratings(), LONG_SCHEMA))
@@ -56,7 +53,6 @@ def test_the_report_names_the_same_unit(released, tmp_path):
     assert "one row of the private table" not in text
 
 
-@NOT_YET
 def test_a_recoding_has_no_noise(released):
     """Where nothing was drawn but the order of the rows, the release does not speak of noise."""
     release = released("coarse", Generalization(k=5))
@@ -65,7 +61,6 @@ def test_a_recoding_has_no_noise(released):
     assert "noise" in released("noisy", NoisyMarginals(epsilon=1.0)).manifest.privacy
 
 
-@NOT_YET
 def test_a_release_without_a_promise_says_so_and_what_for(released):
     """Distribution resampling: not nothing, but that nothing is promised."""
     release = released("baseline", METHODS.get("distribution-resampling").example(SCHEMA))
@@ -74,7 +69,6 @@ def test_a_release_without_a_promise_says_so_and_what_for(released):
     assert "no promise" in (release.folder / "README.md").read_text()
 
 
-@NOT_YET
 @pytest.mark.parametrize("retention", [0.5, 0.3])
 def test_a_person_alone_in_a_group_keeps_the_value_with_a_stated_probability(released, retention):
     """Retention and the chance to be redrawn as it was: 0.5 + 0.5 / 10 for ten categories."""
@@ -86,7 +80,6 @@ def test_a_person_alone_in_a_group_keeps_the_value_with_a_stated_probability(rel
     assert f"{chance:.3g}" in said[0]
 
 
-@NOT_YET
 def test_the_readme_says_which_draws_are_of_whole_numbers():
     """Groups of different values and samples of groups are drawn from floats."""
     said = (ROOT / "README.md").read_text()
@@ -94,7 +87,6 @@ def test_the_readme_says_which_draws_are_of_whole_numbers():
     assert "floats" in said
 
 
-@NOT_YET
 def test_a_public_number_of_rows_is_stated_exactly(released, tmp_path):
     """Where neighbouring tables have the same number of rows it is published, and the report does not say about."""
     release = released("noisy", NoisyMarginals(epsilon=1.0))

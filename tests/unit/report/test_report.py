@@ -278,7 +278,7 @@ def test_every_method_can_be_reported(name, table, tmp_path):
 def test_a_release_without_promises_says_so(release):
     """Silence could be read as a promise."""
     section = section_of(describe(changed(release, guarantees=())), "The promise")
-    assert section.blocks[0].text == "The release makes no promise."
+    assert section.blocks[0].text == "The release makes no promise: nothing is proved to be protected."
 
 
 def test_categories_with_tags_are_harmless(tmp_path):

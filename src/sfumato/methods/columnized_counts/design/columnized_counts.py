@@ -227,6 +227,7 @@ class ColumnizedCounts(Design):
             delta=self.delta,
             relation="add-remove",
             form=form,
+            whole_units=schema.long is not None,
             given=(*conditions, *size),
         )
         return (
@@ -235,6 +236,7 @@ class ColumnizedCounts(Design):
                 k=self.k,
                 epsilon=self.total_epsilon,
                 scope="each-column" if self.is_cut else "table",
+                whole_units=schema.long is not None,
                 given=tuple(size),
             ),
             private,

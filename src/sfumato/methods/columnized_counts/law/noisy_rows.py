@@ -129,9 +129,10 @@ class NoisyRows(Law):
         parts = self.column_budget or number
         of_total = 0.0 if self.total is None else self.total.epsilon
         size = () if self.public_size is None else (PUBLIC_SIZE,)
-        numbers = {
+        numbers: dict[str, Any] = {
             "epsilon": scale_at_least(parts * Fraction(self.matrix.epsilon) + Fraction(of_total)),
             "delta": scale_at_least(parts * Fraction(self.matrix.delta)),
+            "whole_units": self.long is not None,
         }
         forms: list[dict[str, Any]] = [{"form": "pointwise", "given": size}]
         if parts < number:
@@ -145,6 +146,7 @@ class NoisyRows(Law):
                 k=self.matrix.k,
                 epsilon=of_total,
                 scope="each-column" if number > 1 else "table",
+                whole_units=self.long is not None,
                 given=size,
             ),
             *added,

@@ -147,6 +147,7 @@ class Generalization(Design):
         "Two releases of overlapping tables can be intersected; each may be k-anonymous and both together not.",
         "Attributes that are not quasi-identifiers are published as they are.",
     )
+    draws_values: ClassVar[bool] = False
     published_twice: ClassVar[str] = (
         "A person is in a class of either release, and the rows that fit both classes may be far fewer than k: k-anonymity does not compose unless the recoding is the same."
     )

@@ -191,7 +191,9 @@ class NoisyMarginals(Design):
             return laplace_noises(measurements, self.epsilon, self.budget)
         return gaussian_noises(measurements, rho_of_epsilon(self.epsilon, self.delta), self.budget)
 
-    def law(self, schema: Schema, answers: Sequence[int] = ()) -> NoisyCounts:
+    def law(
+        self, schema: Schema, answers: Sequence[int] = (), *, number_of_rows: int | None = None
+    ) -> NoisyCounts:
         """The public link between what is published and the true counts."""
         measurements, noises = self.measurements(schema), self.noises(schema)
         number = len(measurements) - len(self.queries)
@@ -210,6 +212,7 @@ class NoisyMarginals(Design):
         return NoisyCounts(
             marginals=marginals,
             answers=tuple(NoisyAnswer(question=q, count=count, noise=noise) for q, count, noise in questions),
+            number_of_rows=number_of_rows,
         )
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
@@ -229,7 +232,9 @@ class NoisyMarginals(Design):
                 parameter="sampler",
             )
         schema = table.schema.publishable
-        law = self.law(table.schema, self._answers(table, noise))
+        # By counting, which does not refuse a table without rows.
+        size = int(table.count_by(()).counts) if self.neighbours == "replace-one" else None
+        law = self.law(table.schema, self._answers(table, noise), number_of_rows=size)
         counts = table.count_tables([each.attributes for each in law.marginals])
         tables = tuple(
             self._published_table(each, partial(counts.__getitem__, place), schema, noise)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from sfumato.chance.distortion import contract
 from sfumato.chance.noise import DiscreteNoise
@@ -31,6 +32,7 @@ from sfumato.laws.base import Law, Published, Target
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Limits
 from sfumato.values.feasibility import Feasibility
@@ -106,7 +108,8 @@ class NoisyCounts(Law):
     -----
     The noise is on the counts of the table (``target="table"``). For a population that the table was
     drawn from the multinomial variance of the draw comes on top, estimated without bias up to the
-    noise of the total. The number of rows is not published: shares are shares of a noisy total.
+    noise of the total. Where neighbouring tables have the same number of rows it is public and stands in the law;
+    else shares are shares of a noisy total.
 
     Examples
     --------
@@ -121,6 +124,7 @@ class NoisyCounts(Law):
     law: Literal["noisy-counts"] = "noisy-counts"
     marginals: tuple[NoisyMarginal, ...] = ()
     answers: tuple[NoisyAnswer, ...] = ()
+    number_of_rows: Annotated[int, Field(ge=0)] | None = None
 
     estimators: ClassVar[Mapping[str, str]] = {
         "least-squares": "unbiased; all marginals combined, so that overlapping tables agree"
@@ -130,8 +134,12 @@ class NoisyCounts(Law):
         """Differential privacy by what the noise of all tables and answers costs together."""
         del schema
         delta = stated.delta if isinstance(stated, DifferentialPrivacy) else 0.0
-        return promises_of_noise(
+        promises = promises_of_noise(
             [each.noise for each in self.marginals], [each.noise for each in self.answers], delta
+        )
+        # A stated number of rows tells whether one is there.
+        return tuple(
+            each for each in promises if self.number_of_rows is None or each.relation == "replace-one"
         )
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
@@ -172,7 +180,7 @@ class NoisyCounts(Law):
         weights = _weights(published.schema, tabulation)
         names = tuple(weights)
         whole = self.estimate_by("least-squares", published, Tabulation(by=names)).values
-        total = np.array([max(whole.sum(), 0.0)])
+        total = np.array([max(whole.sum(), 0.0) if self.number_of_rows is None else self.number_of_rows])
         shape = [each.size for each in published.schema.select(names)]
         made = feasible(whole[None, :], total, feasibility).reshape(shape)
         return contract(made, [each.T for each in weights.values()]).ravel()
@@ -253,11 +261,23 @@ class NoisySums(Formula):
 
     @cached_property
     def number_of_rows(self) -> float:  # type: ignore[override]
-        """The noisy total: the size of the table is not published."""
+        """The public number of rows, or the noisy total."""
         return float(self.values(Tabulation())[0])
+
+    def _is_size(self, asked: Tabulation) -> bool:
+        """Whether the question is how many rows there are, which is public."""
+        return self.law.number_of_rows is not None and not names_of([asked])
+
+    def certainty(self, asked: Tabulation, number: int) -> Certainties:
+        """A public number of rows is exact; all else is estimated."""
+        if self._is_size(asked):
+            return np.full(1, Certainty.EXACT, np.int8)
+        return super().certainty(asked, number)
 
     def values(self, asked: Tabulation) -> Floats:
         """Sums of published cells, or declared answers as they stand."""
+        if self._is_size(asked):
+            return np.array([self.law.number_of_rows], np.float64)
         source = self._source(asked)
         cells = np.full(self._number(asked), np.nan)
         if source.marginal is not None:
@@ -266,6 +286,8 @@ class NoisySums(Formula):
 
     def variances(self, asked: Tabulation) -> Floats:
         """The noise of all cells that each adds up."""
+        if self._is_size(asked):
+            return np.zeros(1)
         source = self._source(asked)
         own = np.nan if source.marginal is None else source.marginal.noise.variance * source.cells_added
         found = np.full(self._number(asked), own)
@@ -275,6 +297,8 @@ class NoisySums(Formula):
         """The noise of all cells that both add up."""
         if one is other:
             return np.diag(self.variances(one))
+        if self._is_size(one) or self._is_size(other):
+            return np.zeros((1, 1))
         first, second = self._source(one), self._source(other)
         if first.declared or second.declared:
             is_same = first.declared == second.declared
@@ -286,7 +310,7 @@ class NoisySums(Formula):
 
     def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """By the exact law of a sum of so many noises."""
-        if target == "population":
+        if target == "population" or self._is_size(asked):
             return None
         return partial(_ends_of_source, self._source(asked), self.values(asked))
 

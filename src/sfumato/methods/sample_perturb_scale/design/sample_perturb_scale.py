@@ -289,6 +289,7 @@ class SamplePerturbScale(Design):
             law=law,
             published_as_they_are=tuple(name for name in merged.schema.names if name != promise.sensitive),
             assumptions=ASSUMPTIONS if self.strict else (*ASSUMPTIONS, ROUNDING_ASSUMPTION),
+            not_protected=(about_people_alone(promise),),
             chosen_from_private_data=self._chosen(merged_values),
             settled={"merged_values": merged_values} if merged_values else {},
         )
@@ -376,3 +377,13 @@ def warn_of_two_categories(promise: ReconstructionPrivacy) -> None:
             "one of two values knows the other. The caps are as computed, the promise says less.",
             stacklevel=3,
         )
+
+
+def about_people_alone(promise: ReconstructionPrivacy) -> str:
+    """What a promise about reconstructed groups leaves of a person who is a group by himself."""
+    # Kept, or redrawn as it was.
+    shown = promise.retention + (1 - promise.retention) / promise.size
+    return (
+        f"people alone in their group: nobody is sampled away from it, and the published {promise.sensitive} is the true one "
+        f"with probability {shown:.3g}"
+    )
