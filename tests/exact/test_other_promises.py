@@ -6,12 +6,15 @@ import itertools
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from exact.enumeration import ALLOWANCE, WORDS
-from exact.holding import TooStrongError, hold, table_of
+from exact.enumeration import ALLOWANCE, WORDS, largest_ratio, outputs_of, published
+from exact.holding import TooStrongError, factor, hold, table_of
 from sfumato.chance.randomness import UniformReplacement
 from sfumato.custody.choose import choose
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
 from sfumato.guarantees import GUARANTEES
 from sfumato.guarantees.amplification import gamma_of_retention
@@ -35,6 +38,7 @@ SCHEMA = Schema.from_dict(
 
 CHECKED = {
     "local-differential-privacy": "test_promises.py",
+    "item-differential-privacy": "test_other_promises.py",
     "amplification": "test_promises.py",
     "differential-privacy": "test_promises.py",
     "semantic-k-anonymity": "test_promises.py",
@@ -53,6 +57,51 @@ def test_no_promise_about_draws_is_left_out():
     """A promise is about the published tables, which judge it by themselves, or it is here."""
     about_draws = {name for name, each in GUARANTEES.members.items() if not each.holds_of_tables}
     assert about_draws == set(CHECKED)
+
+
+BASKETS = Schema.from_toml("""
+[long]
+unit = "user"
+item = "item"
+
+[attributes.user]
+role = "identifier"
+
+[attributes.item]
+role = "other"
+categories = ["x", "y"]
+""")
+
+
+def test_one_item_of_a_unit():
+    """All tables of two baskets of up to two items: stated and true are alike, but for units that have no item at all.
+
+    Those are not in the data, and the number of units is published: the promise says that this is not hidden.
+    """
+    design = RandomizedResponse(retention=0.5)
+    (promise,) = design.guarantees(BASKETS)
+
+    def outputs(baskets):
+        units = np.repeat(np.arange(2), [len(each) for each in baskets])
+        codes = {"user": units, "item": np.array([item for each in baskets for item in each], np.uint8)}
+        table = PrivateTable(CodedRows(BASKETS.publishable, codes), BASKETS, engine=ArrayEngine())
+        return outputs_of(lambda: published(table, design))
+
+    found = {each: outputs(each) for each in itertools.product([(), (0,), (1,), (0, 1)], repeat=2)}
+    worst, of_nobody = Fraction(0), Fraction(0)
+    for one, other in itertools.combinations(found, 2):
+        different = [set(a) ^ set(b) for a, b in zip(one, other, strict=True) if a != b]
+        if len(different) == 1 and len(different[0]) == 1:
+            ratio = largest_ratio(found[one], found[other])
+            if one.count(()) == other.count(()):
+                worst = max(worst, ratio)
+            else:
+                of_nobody = max(of_nobody, ratio)
+    hold(factor(promise.epsilon), worst, "one item")
+    assert of_nobody == math.inf
+    assert "some item is not hidden" in promise.sentence
+    with pytest.raises(TooStrongError):
+        hold(factor(promise.epsilon * 0.999), worst, "one item")
 
 
 def kernel(retention, size):

@@ -21,7 +21,8 @@ class ItemDifferentialPrivacy(Guarantee):
         Anyone who sees the release and the matrix, and may know all other units and all other items of this one.
     Weaknesses
         It is about one item. Two baskets of ten items can differ in twenty, and whoever knows some items of a person
-        may find the person's row: what is then hidden is each further item by itself.
+        may find the person's row: what is then hidden is each further item by itself. Units that have no item are not in
+        the data, and how many units are is published: that a unit has some item is not hidden.
 
     References
     ----------
@@ -30,7 +31,7 @@ class ItemDifferentialPrivacy(Guarantee):
     Examples
     --------
     >>> ItemDifferentialPrivacy(epsilon=2.0).sentence
-    '2-local differential privacy for each item of a unit; for two units that differ in d items, 2 d.'
+    '2-local differential privacy for each item of a unit; for two units that differ in d items, 2 d; that a unit has some item is not hidden.'
     """
 
     guarantee: Literal["item-differential-privacy"] = "item-differential-privacy"
@@ -38,7 +39,9 @@ class ItemDifferentialPrivacy(Guarantee):
     """None where some of what is published rules out some of what is true."""
 
     protected_unit: ClassVar[str] = "what one unit has of one item"
-    neighbours: ClassVar[str] = "two units that differ in one item"
+    neighbours: ClassVar[str] = (
+        "two units that differ in one item, each with some item; the number of units is public"
+    )
     attacker: ClassVar[str] = (
         "sees the release and all public parameters, and may know all else, other items included"
     )
@@ -57,7 +60,7 @@ class ItemDifferentialPrivacy(Guarantee):
             return "no finite epsilon for an item of a unit: some of what is published rules out some of what is true."
         return (
             f"{self.epsilon:.4g}-local differential privacy for each item of a unit; for two units that differ in d items, "
-            f"{self.epsilon:.4g} d."
+            f"{self.epsilon:.4g} d; that a unit has some item is not hidden."
         )
 
     @property
