@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sfumato.custody.inspect import inspect_table
     from sfumato.custody.plan import plan
     from sfumato.custody.publish import publish
+    from sfumato.custody.rules import mine_table
     from sfumato.data.private_table import PrivateTable, read_table
     from sfumato.errors import SfumatoError
     from sfumato.methods.anatomy.design import Anatomy
@@ -64,6 +65,7 @@ _HOMES = {
     "infer_schema": "sfumato.custody.infer",
     "inspect_table": "sfumato.custody.inspect",
     "load_release": "sfumato.release",
+    "mine_table": "sfumato.custody.rules",
     "plan": "sfumato.custody.plan",
     "publish": "sfumato.custody.publish",
     "read_table": "sfumato.data.private_table",
@@ -98,6 +100,7 @@ __all__ = [
     "infer_schema",
     "inspect_table",
     "load_release",
+    "mine_table",
     "plan",
     "publish",
     "read_table",

@@ -49,6 +49,16 @@ QUESTIONS = {
     "mean": lambda release, target: [
         (found.estimate, found.std_error) for found in [release.mean("age", target=target)]
     ],
+    "rules": lambda release, target: [
+        (each.confidence.estimate, each.confidence.std_error)
+        for each in release.rules(
+            minimum_support=0.05,
+            minimum_confidence=0.3,
+            longest=2,
+            among=["sex", "job"],
+            target=target,
+        ).rules
+    ],
     "regression": lambda release, target: [
         (each.estimate, each.std_error)
         for each in release.regression("job = 'Care' ~ sex", target=target).coefficients

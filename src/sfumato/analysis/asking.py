@@ -151,7 +151,7 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
 
 
 @dataclass(frozen=True, eq=False)
-class TwoWay:
+class Crossed:
     """Estimated counts of two classifications crossed.
 
     Parameters
@@ -160,13 +160,10 @@ class TwoWay:
         The classifications: rows, then columns.
     counts
         ``(rows * columns,)``, columns fastest, with the whole ``table`` covariance.
-    cells
-        What the release gave.
     """
 
     sides: tuple[Classification, Classification]
     counts: Estimates
-    cells: CellCounts
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -191,6 +188,19 @@ class TwoWay:
                         "and it divides by that margin. Ask about a condition that more rows satisfy, or merge categories.",
                         reason="undefined",
                     )
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWay(Crossed):
+    """Those of a release.
+
+    Parameters
+    ----------
+    cells
+        What the release gave.
+    """
+
+    cells: CellCounts
 
 
 def ask_two_way(release: Countable, first: str, second: str, *, where: str = "") -> TwoWay:

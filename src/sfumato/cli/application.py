@@ -26,6 +26,7 @@ from sfumato.cli import (
     query,
     regression,
     report,
+    rules,
     schema,
     show,
     verify,
@@ -134,6 +135,7 @@ _add(app, "mean", mean.mean, mean.EXAMPLES, panel=ANALYST)
 _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
 _add(app, "independence", independence.independence, independence.EXAMPLES, panel=ANALYST)
 _add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
+_add(app, "rules", rules.rules, rules.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "verify", verify.verify, verify.EXAMPLES, panel=AUDITOR)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)

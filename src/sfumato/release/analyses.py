@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from sfumato.analysis.regression import Regression
     from sfumato.analysis.regression.fitting import CoefficientInterval
     from sfumato.analysis.regression.glm import FamilyName
+    from sfumato.analysis.rules import Rules
+    from sfumato.analysis.rules.mining import DecideBy
     from sfumato.laws import Target
     from sfumato.release.release import Release
 
@@ -164,3 +166,37 @@ class Analyses:
             confidence_level=confidence_level,
             target=target,
         )
+
+    def rules(
+        self: Countable,
+        *,
+        minimum_support: float = 0.01,
+        minimum_confidence: float = 0.5,
+        longest: int = 4,
+        decide_by: DecideBy = "estimate",
+        among: Sequence[str] | None = None,
+        category: str | None = None,
+        consequents: Sequence[str] | None = None,
+        longest_consequent: int = 1,
+        interval: Interval = "normal",
+        confidence_level: float = 0.95,
+        simultaneous: bool = False,
+        target: Target = "table",
+    ) -> Rules:
+        """Frequent item sets and association rules: see :func:`sfumato.analysis.rules.releases.mine_release`."""
+        from sfumato.analysis.rules.mining import Settings
+        from sfumato.analysis.rules.releases import mine_release
+
+        settings = Settings(
+            minimum_support=minimum_support,
+            minimum_confidence=minimum_confidence,
+            longest=longest,
+            decide_by=decide_by,
+            longest_consequent=longest_consequent,
+            interval=interval,
+            confidence_level=confidence_level,
+            simultaneous=simultaneous,
+            target=target,
+        )
+        release = cast("Release", self)
+        return mine_release(release, settings, among=among, category=category, consequents=consequents)

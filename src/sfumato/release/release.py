@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
-
-import numpy as np
 
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
@@ -20,10 +19,9 @@ from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.kept_items import KeptItems
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
-from sfumato.release.tabulating import axes_of, estimate_table
+from sfumato.release.tabulating import axes_of, consistent_table, estimate_table
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
-from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates
@@ -136,6 +134,10 @@ class Release(Analyses):
         """Published combinations that occur, with their rows or the sum of an integer column of theirs."""
         return self._counts.count_occupied(names, weight)
 
+    def counting(self, sets: Iterable[Sequence[str]]) -> AbstractContextManager[None]:
+        """Until the end, the first question that needs rows counts for all of these sets of attributes."""
+        return self._counts.expecting(frozenset(each) for each in sets)
+
     @cached_property
     def _counts(self) -> KeptCounts:
         """Counts of the published rows, kept: a law may ask for the same in every query."""
@@ -215,7 +217,7 @@ class Release(Analyses):
             With the number of the first question that cannot be read, before any is answered.
         """
         asked = Predicate.parse_all(questions, self.schema)
-        with self._counts.expecting(frozenset(part.names) for each in asked for part in each.parts):
+        with self.counting(part.names for each in asked for part in each.parts):
             return tuple(self._ask(each, confidence_level, target, estimator) for each in asked)
 
     def proportion(
@@ -237,7 +239,7 @@ class Release(Analyses):
         estimates = self.law.estimate_predicates(self, (both, group), target=target)
         asked = wanted.describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
-        ratio = estimates.ratio(*_UNIT_PAIR).within(0.0, 1.0)
+        ratio = estimates.ratio([1.0, 0.0], [0.0, 1.0]).within(0.0, 1.0)
         answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
@@ -331,16 +333,7 @@ class Release(Analyses):
             most likely ones (slower, and usually the closest when many cells are nearly empty).
         """
         names, among = axes_of(self.schema, by), Predicate.parse(where, self.schema)
-        tabulation = Tabulation(names, among.single())
-        unbiased = self.law.estimate(self, tabulation)
-        consistent = self.law.consistent(self, tabulation, feasibility=feasibility)
-
-        def holding_both(level: float) -> tuple[Floats, Floats]:
-            low, high = unbiased.intervals(level)
-            # What is not exact is not known to less than a row.
-            return np.minimum(low, consistent), np.maximum(high, consistent + 1)
-
-        feasible = dataclasses.replace(unbiased, values=consistent, covariance=None, limits=holding_both)
+        feasible = consistent_table(self.law, self, names, among, feasibility)
         return self._table(names, among, feasible, confidence_level, "table", is_consistent=True)
 
     def _answer(
@@ -395,6 +388,3 @@ class Release(Analyses):
     def to_dict(self) -> dict[str, Any]:
         """The manifest as plain data."""
         return self.manifest.model_dump(mode="json")
-
-
-_UNIT_PAIR = ([1.0, 0.0], [0.0, 1.0])

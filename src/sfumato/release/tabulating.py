@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from sfumato.laws import Law, Target
 from sfumato.laws.base import Published
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, known_bounds
+from sfumato.values.feasibility import Feasibility
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -69,6 +71,24 @@ def estimate_table(
     if number <= LARGEST_WITH_COVARIANCE:
         return law.estimate_predicates(published, cells, target=target)
     return _side_by_side([law.estimate_predicates(published, (each,), target=target) for each in cells])
+
+
+def consistent_table(
+    law: Law, published: Published, by: tuple[str, ...], where: Predicate, feasibility: Feasibility
+) -> Estimates:
+    """Consistent counts of the cells of a table, with the errors and intervals of the unbiased ones they came from."""
+    tabulation = Tabulation(by, where.single())
+    unbiased = law.estimate(published, tabulation)
+    consistent = law.consistent(published, tabulation, feasibility=feasibility)
+
+    limits = partial(_holding_both, unbiased, consistent)
+    return replace(unbiased, values=consistent, covariance=None, limits=limits)
+
+
+def _holding_both(unbiased: Estimates, consistent: Floats, level: float) -> tuple[Floats, Floats]:
+    low, high = unbiased.intervals(level)
+    # What is not exact is not known to less than a row.
+    return np.minimum(low, consistent), np.maximum(high, consistent + 1)
 
 
 def _cells(by: tuple[str, ...], codes: list[tuple[int, ...]]) -> Iterator[Predicate]:

@@ -106,3 +106,31 @@ def test_independence_prints_its_p_value(run, release):
     assert shown["p_value"] < 0.01
     assert shown == load_release(release).independence("sex", "job").to_dict()
     assert "Corrected chi-square" in run("independence", release, "--of", "sex,job").stdout
+
+
+def test_rules_prints_the_fields_of_the_contract(run, release):
+    """The same numbers as in Python."""
+    asked = ("--minimum-support", "0.05", "--minimum-confidence", "0.3", "--longest", "2")
+    shown = json.loads(run("rules", release, *asked, "--decide-by", "lower", "--json").stdout)
+    same = load_release(release).rules(
+        minimum_support=0.05, minimum_confidence=0.3, longest=2, decide_by="lower"
+    )
+    assert shown == json.loads(json.dumps(same.to_dict()))
+    assert shown["rules"][0].keys() >= {"antecedent", "consequent", "support", "confidence_low", "lift_high"}
+    assert shown["sets"][0].keys() >= {"items", "support", "std_error", "low", "high"}
+
+
+def test_rules_of_private_data_say_that_they_are_private(run):
+    """With a schema the argument is data, not a release."""
+    outcome = run(
+        "rules", "people.csv", "--schema", "schema.toml", "--among", "sex", "--among", "job = 'Care'"
+    )
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "private: computed from the data" in outcome.stdout
+
+
+def test_rules_with_wrong_thresholds_are_refused(run, release):
+    """In one sentence, with what is allowed."""
+    outcome = run("rules", release, "--minimum-support", "0")
+    assert outcome.exit_code == 1
+    assert "minimum_support is a share above 0" in outcome.stderr

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, TwoWay, as_columns, ask_two_way, show_count
+from sfumato.analysis.asking import Countable, Crossed, as_columns, ask_two_way, show_count
 from sfumato.analysis.differentiation import differentiate, noise_bias
 from sfumato.analysis.measures.declarations import MEASURES, Measure
 from sfumato.analysis.routine import carry, drawing
@@ -181,11 +181,11 @@ def measure(
     NoSolutionError
         When a margin is estimated as not positive, so that no measure is defined.
     """
-    _refuse_unknown(interval)
+    refuse_unknown_interval(interval)
     table = ask_two_way(release, first, second, where=where)
     table.refuse_empty_margins("no measure is defined")
-    half_width = _half_width(interval, confidence_level)
-    values = tuple(_value(each, table, half_width, target) for each in _chosen(only, table.shape))
+    half_width = half_width_of(interval, confidence_level)
+    values = tuple(value_of(each, table, half_width, target) for each in _chosen(only, table.shape))
     return Measures(
         (table.sides[0].text, table.sides[1].text),
         values,
@@ -212,7 +212,8 @@ def _chosen(only: Sequence[str] | None, shape: tuple[int, int]) -> list[Measure]
     return [each for name, each in fitting.items() if only is None or name in only]
 
 
-def _value(declared: Measure, table: TwoWay, half_width: float, target: Target) -> MeasuredValue:
+def value_of(declared: Measure, table: Crossed, half_width: float, target: Target) -> MeasuredValue:
+    """One measure of estimated counts, with the range of so many standard errors to each side."""
     counts = table.counts
     missing = _missing(declared, table)
     if missing:
@@ -224,7 +225,9 @@ def _value(declared: Measure, table: TwoWay, half_width: float, target: Target) 
 
     raw = float(np.real(formula(counts.values + 0j)))
     carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
-    bias = noise_bias(formula, counts.values, _covariance(counts, target)) if declared.is_quadratic else 0.0
+    bias = (
+        noise_bias(formula, counts.values, covariance_about(counts, target)) if declared.is_quadratic else 0.0
+    )
     value, error = raw - bias, float(carried.standard_errors[0])
     low, high = (
         float(np.clip(declared.shown(value + sign * half_width * error), declared.lowest, declared.highest))
@@ -237,7 +240,7 @@ def _value(declared: Measure, table: TwoWay, half_width: float, target: Target) 
     )
 
 
-def _covariance(counts: Estimates, target: Target) -> Floats:
+def covariance_about(counts: Estimates, target: Target) -> Floats:
     """Of the counts about the target: a measure of a draw is too large by the draw's noise as well."""
     assert counts.covariance is not None
     if target == "table":
@@ -245,7 +248,7 @@ def _covariance(counts: Estimates, target: Target) -> Floats:
     return np.asarray(counts.covariance + drawing(np.eye(counts.values.size), counts.values))
 
 
-def _missing(declared: Measure, table: TwoWay) -> str:
+def _missing(declared: Measure, table: Crossed) -> str:
     """Which cell a measure needs that is not estimated as positive; empty where none is missing."""
     counts, (_, columns) = table.counts, table.shape
     needed = tuple(np.ndindex(*table.shape)) if declared.positive == "all" else declared.positive
@@ -261,13 +264,14 @@ def _missing(declared: Measure, table: TwoWay) -> str:
     return ""
 
 
-def _half_width(interval: Interval, confidence_level: float) -> float:
+def half_width_of(interval: Interval, confidence_level: float) -> float:
     """Half-width of a range in standard errors; Chebyshev's holds for any distribution."""
     normal = normal_quantile(confidence_level)
     return normal if interval == "normal" else 1 / math.sqrt(1 - confidence_level)
 
 
-def _refuse_unknown(interval: str) -> None:
+def refuse_unknown_interval(interval: str) -> None:
+    """A misspelt kind of range would be answered as another one."""
     if interval not in get_args(Interval):
         raise ParameterError(
             f"interval must be one of {', '.join(get_args(Interval))}, got {interval!r}. Leave it out for normal ones.",

@@ -1,0 +1,247 @@
+"""How many rows have all items of a set, with the error of saying so."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.analysis.rules.bits import BitColumns, ItemSet, subsets
+from sfumato.analysis.rules.items import Item, selection_of
+from sfumato.release.release import Release
+from sfumato.values.arrays import Floats, Integers
+from sfumato.values.estimates import Estimates
+
+CELLS_FROM_SETS = np.array([[1.0, -1, -1, 1], [-1, 0, 1, 0], [-1, 1, 0, 0], [1, 0, 0, 0]])
+"""Rows with neither, the second only, the first only and both, from those with both, the first, the second, and all."""
+
+
+class Supports(ABC):
+    """What answers for item sets.
+
+    Parameters
+    ----------
+    items
+        All that there are.
+    """
+
+    items: tuple[Item, ...]
+
+    @property
+    def attributes(self) -> Integers:
+        """A number for the attribute of each item; a row has one category of each."""
+        numbers = {
+            name: place for place, name in enumerate(dict.fromkeys(each.attribute for each in self.items))
+        }
+        return np.array([numbers[each.attribute] for each in self.items])
+
+    @abstractmethod
+    def number_of_rows(self) -> float:
+        """Rows, or units, of which shares are taken."""
+
+    @abstractmethod
+    def singles(self) -> tuple[Floats, Floats]:
+        """Rows that have each item, and the variances, about the table's own rows, ``(items,)`` each."""
+
+    @abstractmethod
+    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+        """The same of sets of one length; all sets within them were asked about before."""
+
+    @abstractmethod
+    def cells(self, both: ItemSet, first: ItemSet, second: ItemSet) -> Estimates:
+        """Rows with neither of two sets, the second only, the first only and both, with covariance, about the table."""
+
+
+class CountedSupports(Supports):
+    """Supports from the estimated tables of a release, whatever its law.
+
+    Parameters
+    ----------
+    release
+        What is asked.
+    items
+        Categories of its attributes.
+    """
+
+    def __init__(self, release: Release, items: tuple[Item, ...]) -> None:
+        self.release = release
+        self.items = items
+
+    def number_of_rows(self) -> float:
+        """As the law estimates it."""
+        return float(self.release.query().estimate)
+
+    def singles(self) -> tuple[Floats, Floats]:
+        """One table for each attribute."""
+        return self.of([(place,) for place in range(len(self.items))])
+
+    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+        """One table for each set of attributes, from which all sets over them are read."""
+        values, variances = np.empty(len(sets)), np.empty(len(sets))
+        by_names: dict[tuple[str, ...], list[int]] = {}
+        for place, chosen in enumerate(sets):
+            by_names.setdefault(tuple(self.items[each].attribute for each in chosen), []).append(place)
+        with self.release.counting(by_names):
+            for names, places in by_names.items():
+                table = self.release.counts(names).estimates
+                shape = [each.size for each in self.release.schema.select(names)]
+                codes = [[self.items[each].code for each in sets[place]] for place in places]
+                cells = np.ravel_multi_index(tuple(np.array(codes).T), shape)
+                values[places], variances[places] = table.values[cells], table.variances[cells]
+        return values, variances
+
+    def cells(self, both: ItemSet, first: ItemSet, second: ItemSet) -> Estimates:
+        """From the four selections and their covariance."""
+        asked = [
+            selection_of([self.items[place] for place in chosen]) for chosen in (both, first, second, ())
+        ]
+        return self.release.law.estimate_selections(self.release, asked).linear(CELLS_FROM_SETS)
+
+
+@dataclass(frozen=True, eq=False)
+class Distorted:
+    """How an item was distorted: what a row counts toward it, without and with it as published.
+
+    A row without the item counts ``without``, one with it ``without + step``, so that the expectation is whether
+    it truly has the item.
+
+    Parameters
+    ----------
+    without, step
+        ``(items,)``; 0 and 1 where items are as they are.
+    least
+        ``(items, 2)``: the mean square of what a row counts that truly lacks the item, and that has it.
+    """
+
+    without: Floats
+    step: Floats
+    least: Floats
+
+    @classmethod
+    def exactly(cls, number: int) -> Distorted:
+        """Items as they are."""
+        return cls(np.zeros(number), np.ones(number), np.tile([0.0, 1.0], (number, 1)))
+
+    @classmethod
+    def by(cls, matrix: Floats, inverse: Floats, code: int) -> tuple[float, float, float, float]:
+        """Those of one item: a code of an attribute, of which all other codes count alike."""
+        weights = inverse[:, code]
+        other = 0 if code else 1
+        squares = matrix @ weights**2
+        # A row that lacks the item has some other code; the least of their mean squares is a bound for all.
+        lacking = float(np.delete(squares, code).min())
+        return float(weights[other]), float(weights[code] - weights[other]), lacking, float(squares[code])
+
+
+@dataclass(eq=False)
+class BitSupports(Supports):
+    """Supports from published rows that were distorted item by item, or from rows as they are.
+
+    The product of what a row counts toward each item of a set is a sum over the sets within it, so that
+    estimates, variances and covariances all follow from published counts of sets, each of which is counted once.
+
+    Parameters
+    ----------
+    items
+        All that there are.
+    rows
+        Number of rows.
+    counts
+        Published rows that have each item, ``(items,)``.
+    distorted
+        How.
+    columns
+        Gives the columns of some items.
+    """
+
+    items: tuple[Item, ...]
+    rows: int
+    counts: Integers
+    distorted: Distorted
+    columns: Callable[[Sequence[int]], BitColumns]
+    counted: dict[ItemSet, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counted = {(): self.rows}
+        self._columns: BitColumns | None = None
+        self._place_of: dict[int, int] = {}
+
+    def number_of_rows(self) -> float:
+        """As published."""
+        return float(self.rows)
+
+    def singles(self) -> tuple[Floats, Floats]:
+        """From the counts of all items."""
+        self.counted.update(((place,), int(number)) for place, number in enumerate(self.counts))
+        return self._estimated(np.arange(len(self.items))[:, None], self._with_empty(self.counts[:, None]))
+
+    def _with_empty(self, counts: Integers) -> Floats:
+        return np.concatenate([np.full((len(counts), 1), self.rows), counts], axis=1).astype(np.float64)
+
+    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+        """From one new count for each set, and those of the sets within it."""
+        if not sets:
+            return np.zeros(0), np.zeros(0)
+        if len(sets[0]) == 2:
+            # Items that no pair holds are not looked at again.
+            needed = sorted(set(itertools.chain.from_iterable(sets)))
+            self._columns = self.columns(needed)
+            self._place_of = {place: number for number, place in enumerate(needed)}
+        assert self._columns is not None
+        number_of = self._place_of
+        found = self._columns.count(tuple(number_of[each] for each in chosen) for chosen in sets)
+        self.counted.update(zip(sets, found.values(), strict=True))
+        places = np.array(sets)
+        if not self.distorted.without.any():
+            # Rows as they are: nothing within the set matters.
+            values = np.array(list(found.values()), dtype=np.float64)
+            return values, np.zeros(len(sets))
+        within = np.array(
+            [[self.counted[each] for each in subsets(chosen)] for chosen in sets], dtype=np.float64
+        )
+        return self._estimated(places, within)
+
+    def _estimated(self, places: Integers, within: Floats) -> tuple[Floats, Floats]:
+        """Values and variances of sets ``(n, k)`` from counts of the sets within them, ``(n, 2^k)``."""
+        without, step = self.distorted.without[places], self.distorted.step[places]
+        values = _contracted(within, without, step)
+        # The square of what a row counts: without^2, and (without + step)^2 with the item.
+        squares = _contracted(within, without**2, 2 * without * step + step**2)
+        lacking, having = self.distorted.least[places].transpose(2, 0, 1)
+        # Whatever a row truly has, it adds at least this to the variance.
+        least = np.minimum(np.minimum(lacking, having).prod(axis=1), having.prod(axis=1) - 1)
+        return values, np.maximum(squares - values, self.rows * np.clip(least, 0, None))
+
+    def cells(self, both: ItemSet, first: ItemSet, second: ItemSet) -> Estimates:
+        """By the second moments of what rows count toward the four sets; what two sets share is in both of them."""
+        sets = (both, first, second, ())
+        within = np.array([[float(self.counted[each]) for each in subsets(both)]])
+        factors = np.array([[place in chosen for place in both] for chosen in sets])
+        values = np.array([self._moment(within, both, one) for one in factors])
+        covariance = np.empty((4, 4))
+        for row, column in itertools.combinations_with_replacement(range(4), 2):
+            one, other = factors[row], factors[column]
+            union = values[0] if (one | other).all() else self._moment(within, both, one | other)
+            moment = self._moment(within, both, one.astype(int) + other) - union
+            covariance[row, column] = covariance[column, row] = moment
+        return Estimates.with_covariance(values, covariance).linear(CELLS_FROM_SETS)
+
+    def _moment(self, within: Floats, both: ItemSet, powers: Integers) -> float:
+        """Sum over rows of the product of what they count toward items, each to its power 0, 1 or 2."""
+        without, step = self.distorted.without[list(both)], self.distorted.step[list(both)]
+        start = np.where(powers == 0, 1.0, np.where(powers == 1, without, without**2))
+        change = np.where(powers == 0, 0.0, np.where(powers == 1, step, 2 * without * step + step**2))
+        return float(_contracted(within, start[None, :], change[None, :])[0])
+
+
+def _contracted(within: Floats, start: Floats, change: Floats) -> Floats:
+    """Sums over the sets within each set: a factor ``start`` for an item left out, ``change`` for one taken, ``(n,)``."""
+    number, length = start.shape
+    left = within.reshape(number, *([2] * length))
+    for place in reversed(range(length)):
+        shape = (number, *([1] * place))
+        left = left[..., 0] * start[:, place].reshape(shape) + left[..., 1] * change[:, place].reshape(shape)
+    return np.asarray(left)

@@ -1,0 +1,436 @@
+"""Association rules: numbers by hand, every set counted once, and the same whichever way the law is asked."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import Anatomy, RandomizedResponse, Schema, mine_table, read_table
+from sfumato.analysis.rules import FrequentSet, Rules, Settings, mine
+from sfumato.analysis.rules.bits import BitColumns
+from sfumato.analysis.rules.items import Item, items_of
+from sfumato.analysis.rules.mining import MOST_CANDIDATES
+from sfumato.analysis.rules.releases import supports_of
+from sfumato.analysis.rules.supports import BitSupports, CountedSupports, Distorted
+from sfumato.chance.distortion import DenseDistortion, UniformDistortion, asymmetric_binary, warner
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError
+from sfumato.testing import release_in_memory, sample_table
+
+EVERYTHING = Settings(minimum_support=1e-9, minimum_confidence=0.0)
+
+
+def bit_supports(columns, distortions):
+    """Supports from published columns of 0 and 1, each with its distortion or none."""
+    items = tuple(Item(name, 1, name) for name in columns)
+    numbers = [
+        (0.0, 1.0, 0.0, 1.0) if each is None else Distorted.by(each.dense(), each.inverse(), 1)
+        for each in distortions
+    ]
+    published = [np.asarray(each, dtype=bool) for each in columns.values()]
+    arrays = np.array(numbers)
+    return BitSupports(
+        items,
+        published[0].size,
+        np.array([each.sum() for each in published]),
+        Distorted(arrays[:, 0], arrays[:, 1], arrays[:, 2:]),
+        lambda places: BitColumns.of(published[place] for place in places),
+    )
+
+
+def crossed(both, first, second, neither):
+    """Columns of two items from numbers of rows."""
+    one = np.repeat([1, 1, 0, 0], [both, first, second, neither])
+    other = np.repeat([1, 0, 1, 0], [both, first, second, neither])
+    return {"a": one, "y": other}
+
+
+def test_a_rule_of_a_randomized_consequent_is_the_worked_example():
+    """The antecedent exact, the consequent kept by 0.6; published (60, 40, 35, 65); four rules considered, z = 2.497705."""
+    supports = bit_supports(crossed(65, 35, 40, 60), [None, UniformDistortion(retention=0.6, size=2)])
+    # Two directions of one pair are considered here, so that 97.5 % stands for the example's 95 % of four rules.
+    settings = Settings(
+        minimum_support=0.3, minimum_confidence=0.5, confidence_level=0.975, simultaneous=True
+    )
+    rule = next(each for each in mine(supports, settings).rules if each.antecedent == ("a",))
+    for measured, expected in (
+        (rule.support, (0.375, 0.291743, 0.458257)),
+        (rule.confidence, (0.75, 0.583486, 0.916514)),
+        (rule.lift, (1.384615, 1.170253, 1.638243)),
+    ):
+        assert (measured.estimate, measured.low, measured.high) == pytest.approx(expected, abs=1e-6)
+
+
+SHARES = (0.415, 0.043, 0.183, 0.359)
+"""Of G and H in the thesis's insurance data: neither, H only, G only, both."""
+ROWS = 5822
+
+
+def expected_columns(kept, rows=ROWS):
+    """G and H as they are expected to be published."""
+    matrix = np.array([[kept, 1 - kept], [1 - kept, kept]])
+    _neither, second, first, both = np.kron(matrix, matrix) @ SHARES
+    numbers = [round(rows * share) for share in (both, first, second)]
+    return crossed(*numbers, rows - sum(numbers))
+
+
+@pytest.mark.parametrize(
+    ("kept", "support", "confidence"),
+    [
+        (0.65, 0.0771, 0.3182),
+        (0.70, 0.0459, 0.1860),
+        (0.75, 0.0315, 0.1243),
+        (0.80, 0.0236, 0.0903),
+        (0.85, 0.0189, 0.0693),
+        (0.90, 0.0159, 0.0552),
+        (0.95, 0.0138, 0.0452),
+    ],
+)
+def test_half_widths_are_those_of_the_thesis(kept, support, confidence):
+    """G => H: normal for the support, Chebyshev for the confidence, about the population; to the printed digit."""
+    supports = bit_supports(expected_columns(kept), [warner(kept), warner(kept)])
+    settings = Settings(
+        minimum_support=0.1, minimum_confidence=0.3, interval="chebyshev", target="population"
+    )
+    rule = next(each for each in mine(supports, settings).rules if each.antecedent == ("a",))
+    # Columns hold whole rows, which moves the fourth decimal by less than one.
+    assert 1.959964 * rule.support.std_error == pytest.approx(support, abs=1.5e-4)
+    assert rule.confidence.std_error / math.sqrt(0.05) == pytest.approx(confidence, abs=5e-4)
+
+
+def test_the_bias_of_a_confidence_is_equation_3_4():
+    """pi11 var(pi10) - pi10 var(pi11) + (pi11 - pi10) cov, over pi1+ cubed; by hand from the four cells."""
+    supports = bit_supports(expected_columns(0.65), [warner(0.65), warner(0.65)])
+    (rule, _) = sorted(mine(supports, EVERYTHING).rules, key=lambda each: each.antecedent)
+    cells = supports.cells((0, 1), (0,), (1,))
+    only, both = cells.values[2:]
+    spread = cells.covariance[2:, 2:]
+    by_hand = both * spread[0, 0] - only * spread[1, 1] + (both - only) * spread[0, 1]
+    assert rule.confidence_bias == pytest.approx(by_hand / (only + both) ** 3, rel=1e-5)
+
+
+DISTORTIONS = {
+    "alike": [warner(0.8)] * 4,
+    "one exact": [warner(0.9), None, warner(0.7), warner(0.8)],
+    "one-sided": [asymmetric_binary(0.95, 0.7)] * 4,
+}
+
+
+@pytest.mark.parametrize("name", list(DISTORTIONS))
+def test_estimates_are_sums_over_rows(name):
+    """What every row counts toward a set is a product over its items; brute force, with variances and covariances."""
+    draw = np.random.default_rng(4)
+    columns = {
+        each: draw.random(300) < share for each, share in zip("abcd", (0.6, 0.5, 0.4, 0.3), strict=True)
+    }
+    supports = bit_supports(columns, DISTORTIONS[name])
+    list(mine(supports, Settings(minimum_support=1e-9, decide_by="upper")).sets)
+    weights = []
+    for column, distortion in zip(columns.values(), DISTORTIONS[name], strict=True):
+        inverse = np.eye(2) if distortion is None else distortion.inverse()
+        weights.append(inverse[column.astype(int), 1])
+    for both, first, second in [
+        ((0, 1, 3), (0, 3), (1,)),
+        ((1, 2), (1,), (2,)),
+        ((0, 1, 2, 3), (0, 1, 2), (3,)),
+    ]:
+        counts = [np.prod([weights[place] for place in chosen], axis=0) for chosen in (both, first, second)]
+        counts.append(np.ones(300))
+        sets = [set(both), set(first), set(second), set()]
+        values = np.array([each.sum() for each in counts])
+        covariance = np.array(
+            [
+                [
+                    (one * other).sum()
+                    - np.prod([weights[place] for place in sets[row] | sets[column]], axis=0).sum()
+                    if sets[row] | sets[column]
+                    else 0.0
+                    for column, other in enumerate(counts)
+                ]
+                for row, one in enumerate(counts)
+            ]
+        )
+        change = np.array([[1, -1, -1, 1], [-1, 0, 1, 0], [-1, 1, 0, 0], [1, 0, 0, 0]])
+        found = supports.cells(both, first, second)
+        np.testing.assert_allclose(found.values, change @ values, atol=1e-9)
+        np.testing.assert_allclose(found.covariance, change @ covariance @ change.T, atol=1e-8)
+
+
+BASKETS = Schema.from_toml("""
+[long]
+unit = "receipt"
+item = "article"
+[attributes.receipt]
+role = "identifier"
+[attributes.article]
+role = "sensitive"
+categories = ["bread", "milk", "tea", "salt", "Brühe"]
+""")
+
+
+def basket_table(number=900, seed=1):
+    """Milk goes with bread; soup is rare."""
+    draw = np.random.default_rng(seed)
+    has = draw.random((number, 5)) < [0.5, 0.3, 0.3, 0.2, 0.01]
+    has[:, 1] |= has[:, 0] & (draw.random(number) < 0.6)
+    has[~has.any(axis=1), 2] = True
+    unit, item = np.nonzero(has)
+    labels = BASKETS["article"].labels
+    data = {"receipt": [f"r{each}" for each in unit], "article": [labels[each] for each in item]}
+    return read_table(pa.table(data), BASKETS), has
+
+
+def test_both_ways_of_counting_agree():
+    """Bits of the published items, and tables by the law: values, variances and cells."""
+    table, _ = basket_table()
+    release = release_in_memory(table, RandomizedResponse(retention=0.8), seed=3)
+    items = items_of(release.schema, are_present=True)
+    quick, plain = supports_of(release, items), CountedSupports(release, items)
+    assert isinstance(quick, BitSupports)
+    for one, other in zip(quick.singles(), plain.singles(), strict=True):
+        np.testing.assert_allclose(one, other)
+    pairs = list(itertools.combinations(range(5), 2))
+    np.testing.assert_allclose(quick.of(pairs)[0], plain.of(pairs)[0], atol=1e-9)
+    np.testing.assert_allclose(quick.of(pairs)[1], plain.of(pairs)[1], rtol=1e-9)
+    one, other = (each.cells((0, 1), (0,), (1,)) for each in (quick, plain))
+    np.testing.assert_allclose(one.values, other.values, atol=1e-9)
+    np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        RandomizedResponse(retention=0.7),
+        RandomizedResponse(retention={"job": 0.7, "sex": 0.9}),
+        RandomizedResponse(matrix={"sex": ((0.9, 0.1), (0.3, 0.7))}, retention={"job": 0.8}),
+    ],
+)
+def test_rules_of_rows_agree_with_tables(design):
+    """Categories of attributes as items, distorted by themselves or not at all."""
+    release = release_in_memory(sample_table(2_000), design, seed=2)
+    items = items_of(release.schema, are_present=False)
+    quick, plain = supports_of(release, items), CountedSupports(release, items)
+    assert isinstance(quick, BitSupports)
+    settings = Settings(minimum_support=0.05, minimum_confidence=0.3, longest=3)
+    one, other = mine(quick, settings), mine(plain, settings)
+    assert [each.items for each in one.sets] == [each.items for each in other.sets]
+    assert {str(each) for each in one.rules} == {str(each) for each in other.rules}
+    for left, right in zip(sorted(one.rules, key=str), sorted(other.rules, key=str), strict=True):
+        assert left.confidence.estimate == pytest.approx(right.confidence.estimate)
+        assert left.lift.std_error == pytest.approx(right.lift.std_error, abs=1e-9)
+
+
+def test_a_matrix_of_ones_own_with_more_categories_is_counted_in_tables():
+    """Its columns do not count alike, so that bits do not tell enough."""
+    own = DenseDistortion(
+        rows=((0.8, 0.1, 0.05, 0.05), (0.1, 0.8, 0.05, 0.05), (0.2, 0, 0.8, 0), (0, 0, 0.1, 0.9))
+    )
+    release = release_in_memory(sample_table(), RandomizedResponse(matrix={"job": own.rows}), seed=2)
+    assert isinstance(supports_of(release, items_of(release.schema, are_present=False)), CountedSupports)
+    assert release.rules(minimum_support=0.1, minimum_confidence=0.5).rules
+
+
+def brute_force(has, smallest, longest):
+    """All sets of items that enough rows have."""
+    found = {}
+    for length in range(1, longest + 1):
+        for chosen in itertools.combinations(range(has.shape[1]), length):
+            share = has[:, chosen].all(axis=1).mean()
+            if share >= smallest:
+                found[chosen] = share
+    return found
+
+
+def test_rules_of_rows_as_they_are_are_those_of_brute_force():
+    """Every frequent set, every rule, with exact numbers; private, and says so."""
+    table, has = basket_table()
+    found = mine_table(table, Settings(minimum_support=0.05, minimum_confidence=0.4))
+    expected = brute_force(has, 0.05, 4)
+    labels = BASKETS["article"].labels
+    assert {each.items: each.support for each in found.sets} == pytest.approx(
+        {tuple(labels[place] for place in chosen): share for chosen, share in expected.items()}
+    )
+    rules = {
+        (tuple(labels[place] for place in chosen if place != last), labels[last]): share
+        / expected[tuple(place for place in chosen if place != last)]
+        for chosen, share in expected.items()
+        for last in chosen
+        if len(chosen) > 1
+    }
+    kept = {key: confidence for key, confidence in rules.items() if confidence >= 0.4}
+    assert {
+        (each.antecedent, each.consequent[0]): each.confidence.estimate for each in found.rules
+    } == pytest.approx(kept)
+    assert all(each.confidence.std_error == 0 for each in found.rules)
+    assert "private" in found.summary()
+    assert found.to_dict()["private"] is True
+
+
+def test_wide_rows_and_long_rows_have_the_same_rules(tmp_path):
+    """A column of yes and no for each article, or a row for each article of a basket."""
+    table, has = basket_table()
+    labels = BASKETS["article"].labels
+    wide = Schema.from_dict(
+        {"attributes": {name: {"role": "sensitive", "categories": ("no", "yes")} for name in labels}}
+    )
+    rows = pa.table({name: np.where(has[:, place], "yes", "no") for place, name in enumerate(labels)})
+    settings = Settings(minimum_support=0.05, minimum_confidence=0.4)
+    one = mine_table(read_table(rows, wide), settings, category="yes")
+    other = mine_table(table, settings)
+    assert [each.support for each in one.sets] == [each.support for each in other.sets]
+    assert [each.confidence.estimate for each in one.rules] == [
+        each.confidence.estimate for each in other.rules
+    ]
+    assert one.sets[0].items == ("bread = 'yes'",)
+    assert other.sets[0].items == ("bread",)
+
+
+def test_every_set_is_counted_once(monkeypatch):
+    """Whatever rules are made of it afterwards."""
+    counted = []
+    count = BitColumns.count
+    monkeypatch.setattr(
+        BitColumns, "count", lambda self, sets: counted.extend(listed := list(sets)) or count(self, listed)
+    )
+    table, _ = basket_table()
+    release_in_memory(table, RandomizedResponse(retention=0.9), seed=1).rules(minimum_support=0.01)
+    assert len(counted) > 10
+    assert len(set(counted)) == len(counted)
+
+
+def test_bounds_decide_as_they_say():
+    """What passes by the lower end passes by the estimate, and what passes by that by the upper end."""
+    table, _has = basket_table()
+    release = release_in_memory(table, RandomizedResponse(retention=0.6), seed=8)
+    by = {
+        mode: {each.items for each in release.rules(minimum_support=0.15, decide_by=mode, longest=2).sets}
+        for mode in ("lower", "estimate", "upper")
+    }
+    assert by["lower"] < by["estimate"] < by["upper"]
+
+
+def test_conflicts_are_pairs_that_noise_may_have_swapped():
+    """The second looks larger, and only the first surely passes."""
+    sets = (
+        FrequentSet(("a",), 0.30, 0.01, 0.28, 0.32),
+        FrequentSet(("b",), 0.35, 0.08, 0.19, 0.51),
+        FrequentSet(("c",), 0.26, 0.01, 0.24, 0.28),
+    )
+    found = Rules((), sets, Settings(minimum_support=0.25), 3, 0)
+    assert [(one.items, other.items) for one, other in found.conflicts()] == [(("a",), ("b",))]
+    assert list(found.conflicts("confidence")) == []
+
+
+def test_a_population_has_larger_errors_than_a_table():
+    """The draw of the rows comes on top: a share among 900 rows as they are."""
+    table, has = basket_table()
+    found = mine_table(table, Settings(minimum_support=0.3, target="population"))
+    share = has[:, 0].mean()
+    assert found.sets[0].std_error == pytest.approx(math.sqrt(share * (1 - share) / 900))
+    rule = found.rules[0]
+    group = has[:, 0] if rule.antecedent == ("bread",) else has[:, 1]
+    confidence = rule.confidence.estimate
+    assert rule.confidence.std_error == pytest.approx(math.sqrt(confidence * (1 - confidence) / group.sum()))
+
+
+def test_rules_can_be_about_one_thing():
+    """Other consequents are not considered, so that simultaneous ranges are narrower."""
+    release = release_in_memory(sample_table(2_000), RandomizedResponse(retention=0.7), seed=2)
+    some = release.rules(minimum_confidence=0.2, consequents=["job = 'Care'"], simultaneous=True)
+    everything = release.rules(minimum_confidence=0.2, simultaneous=True)
+    assert {each.consequent for each in some.rules} == {("job = 'Care'",)}
+    assert some.rules_considered < everything.rules_considered
+    widths = [
+        next(e for e in each.rules if str(e) == str(some.rules[0])).confidence for each in (some, everything)
+    ]
+    assert widths[0].high - widths[0].low < widths[1].high - widths[1].low
+
+
+def test_two_items_may_follow_together():
+    """Where asked for."""
+    table, has = basket_table()
+    found = mine_table(table, Settings(minimum_support=0.01, minimum_confidence=0.0, longest_consequent=2))
+    rule = next(each for each in found.rules if each.consequent == ("bread", "milk"))
+    group = has[:, [BASKETS["article"].labels.index(each) for each in rule.antecedent]].all(axis=1)
+    assert rule.confidence.estimate == pytest.approx(has[group][:, :2].all(axis=1).mean())
+
+
+def test_a_law_that_leaves_a_joint_open_says_so():
+    """Its own sentence: quasi-identifiers and values are published apart."""
+    from sfumato import DistributionResampling
+
+    release = release_in_memory(sample_table(), DistributionResampling(), seed=1)
+    with pytest.raises(NotIdentifiableError):
+        release.rules(minimum_support=0.05)
+
+
+def test_other_laws_are_asked_through_their_tables():
+    """Anatomy's buckets: an estimate with an error for every rule."""
+    release = release_in_memory(sample_table(2_000), Anatomy(l_value=2), seed=1)
+    found = release.rules(minimum_support=0.05, minimum_confidence=0.4, longest=2)
+    assert found.law == "bucketed-rows"
+    assert any(each.confidence.std_error > 0 for each in found.rules)
+    assert json.loads(json.dumps(found.to_dict()))["rules"]
+    assert found.to_arrow().num_rows == len(found) > 0
+    assert found.sets_to_arrow().num_rows == len(found.sets)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"minimum_support": 0}, "minimum_support is a share above 0"),
+        ({"minimum_confidence": 1.2}, "minimum_confidence is a share from 0"),
+        ({"longest": 0}, "longest is a whole number"),
+        ({"decide_by": "guess"}, "decide_by must be one of estimate, lower, upper"),
+        ({"interval": "exact"}, "interval must be one of"),
+        ({"category": "maybe"}, "no attribute has the category 'maybe'"),
+    ],
+)
+def test_wrong_settings_are_refused(wrong, message):
+    """With what is allowed."""
+    release = release_in_memory(sample_table(), RandomizedResponse(retention=0.5), seed=1)
+    with pytest.raises(ParameterError, match=message):
+        release.rules(**wrong)
+
+
+@pytest.mark.parametrize("text", ["jbo", "job = 'Care' OR sex = 'Male'", "job = 'Caer'"])
+def test_items_that_are_none_are_refused(text):
+    """The nearest is suggested where there is one."""
+    release = release_in_memory(sample_table(), RandomizedResponse(retention=0.5), seed=1)
+    with pytest.raises(QueryError):
+        release.rules(among=[text])
+
+
+def test_too_many_sets_are_refused(monkeypatch):
+    """With what to do, before memory is full."""
+    monkeypatch.setattr("sfumato.analysis.rules.mining.MOST_CANDIDATES", 5)
+    release = release_in_memory(sample_table(), RandomizedResponse(retention=0.5), seed=1)
+    with pytest.raises(TooLargeError, match="decide by the lower end"):
+        release.rules(minimum_support=0.001)
+    assert MOST_CANDIDATES > 5
+
+
+def test_a_confidence_of_nothing_has_its_whole_range():
+    """By the upper end a rule stays whose antecedent is not estimated as positive; nothing is known of it."""
+    columns = crossed(8, 10, 32, 50)
+    supports = bit_supports(columns, [warner(0.8), warner(0.8)])
+    found = mine(supports, Settings(minimum_support=0.01, decide_by="upper"))
+    rule = next(each for each in found.rules if each.antecedent == ("a",))
+    assert rule.confidence.undefined
+    assert (rule.confidence.low, rule.confidence.high) == (0, 1)
+    assert rule.to_dict()["confidence"] is None
+    assert "undefined" in Rules(found.rules, found.sets, EVERYTHING, 1, 1).summary()
+
+
+def test_no_rules_are_a_result():
+    """An empty table, a sentence, no error."""
+    table, _ = basket_table()
+    found = mine_table(table, Settings(minimum_support=0.99))
+    assert len(found) == 0
+    assert found
+    assert "none" in found.summary()
+    assert found.to_arrow().num_rows == 0
