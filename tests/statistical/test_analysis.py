@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
+from scipy.stats import binom, chi2
 
 from counted import Counted
 from known_counts import KnownCounts, numbered_attribute
@@ -15,8 +15,13 @@ from sfumato.analysis.independence import independence
 from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.regression import regress
-from sfumato.chance.distortion import UniformDistortion
+from sfumato.analysis.rules import Settings, mine
+from sfumato.analysis.rules.bits import BitColumns
+from sfumato.analysis.rules.items import Item
+from sfumato.analysis.rules.supports import BitSupports, Distorted
+from sfumato.chance.distortion import UniformDistortion, warner
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.release.simultaneous import level_of_each
 from sfumato.values.selection import Tabulation
 
 pytestmark = pytest.mark.statistical
@@ -234,3 +239,60 @@ def test_corrected_test_of_independence_keeps_its_level(alarm_budget):
     alarm_budget.assert_passes(alarm_budget.binomial_p_value(rejected, REPLICATES, 0.05), check)
     plain = sum(each.pearson > chi2.isf(0.05, 6) for each in found)
     alarm_budget.assert_rejects(alarm_budget.binomial_p_value(plain, REPLICATES, 0.05), check)
+
+
+@pytest.mark.parametrize("how", ["max-t", "bonferroni"])
+def test_simultaneous_intervals_hold_all_together(alarm_budget, how):
+    """Null: all four intervals of a table hold in 95 % of releases or more. Statistic: releases where all hold, binomial. n = 1,000.
+
+    Twin: intervals of single cells hold together in about 86 %, some 13 standard errors off.
+    """
+    check = alarm_budget.draw("simultaneous intervals hold all together", pieces=2)
+    draw = np.random.default_rng(check.seed)
+    law = law_of(y=0.6, a=0.7)
+    attributes, truth = (A, Y), TABLE.sum(axis=1)
+    matrix = matrix_of(attributes, law)
+    together = alone = 0
+    for _ in range(REPLICATES):
+        found = Counted(attributes, publish(draw, truth, matrix).reshape(2, 2))
+        estimates = law.estimate(found, Tabulation(by=("a", "y")))
+        for level in (level_of_each(estimates, 0.95, how), 0.95):
+            low, high = estimates.intervals(level)
+            is_inside = bool(((low <= truth.ravel()) & (truth.ravel() <= high)).all())
+            if level == 0.95:
+                alone += is_inside
+            else:
+                together += is_inside
+    # One-sided: Bonferroni's may cover more often.
+    alarm_budget.assert_passes(float(binom.cdf(together, REPLICATES, 0.95)), check)
+    alarm_budget.assert_rejects(float(binom.cdf(alone, REPLICATES, 0.95)), check)
+
+
+def test_rules_cover_as_they_say(alarm_budget):
+    """Null: 95 % intervals of the confidence of a rule of two perturbed items hold the table's. Statistic: binomial. n = 1,000.
+
+    Twin: the confidence read off the release, with the error of counting rows: its interval never holds the truth.
+    """
+    check = alarm_budget.draw("confidence of a rule is covered")
+    draw = np.random.default_rng(check.seed)
+    kept, rows = 0.8, 4_000
+    first = np.repeat([True, False], [1_600, 2_400])
+    second = np.concatenate([np.arange(1_600) % 4 < 3, np.arange(2_400) % 4 == 0])
+    truth, covered, naive = 0.75, 0, 0
+    weights = Distorted.by(warner(kept).dense(), warner(kept).inverse(), 1)
+    settings = Settings(minimum_support=0.05, minimum_confidence=0.0)
+    for _ in range(REPLICATES):
+        seen = [np.where(draw.random(rows) < kept, each, ~each) for each in (first, second)]
+        supports = BitSupports(
+            (Item("a", 1, "a"), Item("b", 1, "b")),
+            rows,
+            np.array([each.sum() for each in seen]),
+            Distorted(*(np.full(2, each) for each in weights[:2]), np.tile(weights[2:], (2, 1))),
+            lambda places, seen=seen: BitColumns.of(seen[place] for place in places),
+        )
+        found = next(each for each in mine(supports, settings).rules if each.antecedent == ("a",)).confidence
+        covered += found.low <= truth <= found.high
+        share = (seen[0] & seen[1]).sum() / seen[0].sum()
+        naive += abs(share - truth) <= 1.96 * math.sqrt(share * (1 - share) / seen[0].sum())
+    alarm_budget.assert_passes(alarm_budget.binomial_p_value(covered, REPLICATES, 0.95), check)
+    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(naive, REPLICATES, 0.95), check)

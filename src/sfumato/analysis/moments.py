@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +19,7 @@ from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import show
+from sfumato.values.schema import Attribute
 
 ScoresByLabel = Mapping[str, float]
 
@@ -110,7 +112,8 @@ def quantile(
 ) -> NumberEstimate:
     """The number below which a share of the rows lies; other parameters as for :func:`mean`.
 
-    Within a bin rows are spread evenly; ``lowest`` and ``highest`` of the result hold wherever they lie. The
+    Of ordered categories that are no numbers it is a category: the numbers are places in the list, from 1 on, and the
+    result has the labels. Within a bin rows are spread evenly; ``lowest`` and ``highest`` of the result hold wherever they lie. The
     interval is every number whose share below is not rejected: no density has to be estimated.
     """
     refuse_unknown_target(target)
@@ -119,11 +122,23 @@ def quantile(
             f"a quantile's share lies strictly between 0 and 1, got {share}. Use 0.5 for the median.",
             parameter="share",
         )
-    cells, counts, numbers = _scored(release, attribute, where, scores)
+    labels = _places(release.schema[attribute]) if scores is None else None
+    cells, counts, numbers = _scored(release, attribute, where, scores or labels)
     find = _quantile_of_bins if numbers.is_binned else _quantile_of_numbers
     value, low, high, hidden = find(counts, numbers, share, normal_quantile(confidence_level), target)
     title = f"median of {attribute}" if share == 0.5 else f"quantile {share:g} of {attribute}"
-    return _result(title, (value, math.nan, low, high), (cells, confidence_level, target), hidden=hidden)
+    found = _result(title, (value, math.nan, low, high), (cells, confidence_level, target), hidden=hidden)
+    if labels is None:
+        return found
+    named = {place: label for label, place in labels.items()}
+    return dataclasses.replace(found, labels=(named[value], named[low], named[high]))
+
+
+def _places(attribute: Attribute) -> dict[str, float] | None:
+    """Places of ordered categories that are no numbers themselves, by label; None for any other attribute."""
+    if not attribute.is_ordered or attribute.edges is not None or attribute.numbers is not None:
+        return None
+    return {label: float(place) for place, label in enumerate(attribute.stated_labels, 1)}
 
 
 def correlation(

@@ -29,6 +29,8 @@ class NumberEstimate(Tabular):
         Interval that holds wherever values lie within their bins; None where categories are numbers themselves.
     notes
         What a reader must know.
+    labels
+        Categories at the estimate, low and high, where these are places in a list of ordered categories.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class NumberEstimate(Tabular):
     lowest: float | None = None
     highest: float | None = None
     notes: tuple[str, ...] = ()
+    labels: tuple[str, str, str] | None = None
 
     @property
     def _digits(self) -> float:
@@ -55,12 +58,20 @@ class NumberEstimate(Tabular):
         return (self.high - self.low) / 4 if math.isnan(self.std_error) else self.std_error
 
     def __repr__(self) -> str:
+        if self.labels is not None:
+            return f"NumberEstimate({self.statistic}: {self._named})"
         error = "" if math.isnan(self.std_error) else f" ± {show(self.std_error, self._digits)}"
         return (
             f"NumberEstimate({self.statistic}: {show(self.estimate, self._digits)}{error}, "
             f"{percent_as_stated(self.confidence_level)} interval {show(self.low, self._digits)} to "
             f"{show(self.high, self._digits)})"
         )
+
+    @property
+    def _named(self) -> str:
+        assert self.labels is not None
+        estimate, low, high = map(repr, self.labels)
+        return f"{estimate}, {percent_as_stated(self.confidence_level)} interval {low} to {high}"
 
     def __str__(self) -> str:
         return self.summary()
@@ -75,7 +86,9 @@ class NumberEstimate(Tabular):
         low, high = (show(each, self._digits) for each in (self.low, self.high))
         lines = [
             self.statistic,
-            f"Estimate {show(self.estimate, self._digits)}{error}, {level} interval {low} to {high}",
+            f"Estimate {self._named}"
+            if self.labels is not None
+            else f"Estimate {show(self.estimate, self._digits)}{error}, {level} interval {low} to {high}",
         ]
         if self.lowest is not None and self.highest is not None:
             lines.append(
@@ -100,6 +113,7 @@ class NumberEstimate(Tabular):
             "law": self.law,
             "target": self.target,
             "notes": list(self.notes),
+            **({} if self.labels is None else {"labels": list(self.labels)}),
         }
 
     def to_arrow(self) -> Any:

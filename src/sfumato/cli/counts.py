@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "sfumato counts release --by sex,occupation",
     "sfumato counts release --by occupation --where \"sex = 'Female'\"",
+    "sfumato counts release --by sex,occupation --shares row --simultaneous max-t",
     "sfumato counts release --by occupation --consistent --csv counts.csv",
 )
 
@@ -56,6 +57,21 @@ def counts(
             help="How --consistent makes them so: nearest, cut and rescaled, or most likely.",
         ),
     ] = "projection",
+    shares: Annotated[
+        Literal["row", "column", "all"] | None,
+        typer.Option(
+            "--shares",
+            help="Shares instead of counts: in each row (combination of all attributes but the last), in each column "
+            "(category of the last), or of all rows.",
+        ),
+    ] = None,
+    simultaneous: Annotated[
+        Literal["bonferroni", "max-t"] | None,
+        typer.Option(
+            "--simultaneous",
+            help="Intervals that hold all together: for any errors, or narrower, from their correlation.",
+        ),
+    ] = None,
     target: TargetName = "table",
     estimator: EstimatorName = None,
     as_json: AsJson = False,
@@ -71,15 +87,37 @@ def counts(
         raise typer.BadParameter("--consistent counts are about the table; leave --target out.")
     if consistent and estimator is not None:
         raise typer.BadParameter("--consistent starts from the law's own estimates; leave --estimator out.")
+    if (consistent or estimator is not None) and shares is not None:
+        raise typer.BadParameter(
+            "--shares are made of the law's own estimates; leave --consistent and --estimator out."
+        )
+    if consistent and simultaneous is not None:
+        raise typer.BadParameter(
+            "--simultaneous intervals are about unbiased counts; leave --consistent out."
+        )
     opened = reading.load_release(release)
     names = attribute_names(by)
-    if consistent:
+    if shares is not None:
+        table = opened.shares(
+            names,
+            within={"row": names[:-1], "column": names[-1:], "all": ()}[shares],
+            where=where,
+            confidence_level=confidence,
+            target=target,
+            simultaneous=simultaneous,
+        )
+    elif consistent:
         table = opened.consistent_counts(
             names, where=where, confidence_level=confidence, feasibility=feasibility
         )
     else:
         table = opened.counts(
-            names, where=where, confidence_level=confidence, target=target, estimator=estimator
+            names,
+            where=where,
+            confidence_level=confidence,
+            target=target,
+            estimator=estimator,
+            simultaneous=simultaneous,
         )
     if csv_file is None:
         show(table, as_json=as_json)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from sfumato.analysis.rules.mining import DecideBy
     from sfumato.laws import Target
     from sfumato.release.release import Release
+    from sfumato.release.simultaneous import Simultaneous
+    from sfumato.values.answer_tables import AnswerTable
 
 
 class Analyses:
@@ -64,6 +66,29 @@ class Analyses:
         from sfumato.analysis.independence import independence
 
         return independence(self, first, second, where=where)
+
+    def shares(
+        self: Countable,
+        by: str | Sequence[str],
+        *,
+        within: str | Sequence[str] = (),
+        where: str = "",
+        confidence_level: float = 0.95,
+        target: Target = "table",
+        simultaneous: Simultaneous | None = None,
+    ) -> AnswerTable:
+        """Shares of a table's cells, of all rows or within groups: see :func:`sfumato.analysis.shares.shares`."""
+        from sfumato.analysis.shares import shares
+
+        return shares(
+            self,
+            by,
+            within=within,
+            where=where,
+            confidence_level=confidence_level,
+            target=target,
+            simultaneous=simultaneous,
+        )
 
     def mean(
         self: Countable,

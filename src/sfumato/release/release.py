@@ -19,6 +19,7 @@ from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.kept_items import KeptItems
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
+from sfumato.release.simultaneous import Simultaneous, level_of_each
 from sfumato.release.tabulating import axes_of, consistent_table, estimate_table
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
@@ -281,6 +282,7 @@ class Release(Analyses):
         confidence_level: float = 0.95,
         target: Target = "table",
         estimator: str | None = None,
+        simultaneous: Simultaneous | None = None,
     ) -> AnswerTable:
         """Unbiased estimates of the true counts over some attributes' categories.
 
@@ -292,6 +294,8 @@ class Release(Analyses):
             Conditions that rows must satisfy.
         confidence_level, target, estimator
             As for :meth:`query`.
+        simultaneous
+            Make the intervals hold all together, whatever the errors (``"bonferroni"``) or by their correlation (``"max-t"``).
         """
         names, among = axes_of(self.schema, by), Predicate.parse(where, self.schema)
         if estimator is None:
@@ -299,7 +303,7 @@ class Release(Analyses):
         else:
             estimates = self._estimate_by(estimator, names, among, target)
         return self._table(
-            names, among, estimates, confidence_level, target, is_consistent=False, estimator=estimator
+            names, among, estimates, confidence_level, target, estimator=estimator, simultaneous=simultaneous
         )
 
     def _estimate_by(
@@ -366,8 +370,9 @@ class Release(Analyses):
         confidence_level: float,
         target: Target,
         *,
-        is_consistent: bool,
+        is_consistent: bool = False,
         estimator: str | None = None,
+        simultaneous: Simultaneous | None = None,
     ) -> AnswerTable:
         attributes = self.schema.select(names)
         codes = tuple(where.codes(each) for each in attributes)
@@ -383,6 +388,7 @@ class Release(Analyses):
             target,
             is_consistent,
             self._described(estimator),
+            level_of_each=simultaneous and level_of_each(estimates, confidence_level, simultaneous),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -34,6 +34,10 @@ class AnswerTable(Charted):
     is_consistent
         The values were made non-negative and to add up; they are then biased, and standard errors and intervals
         are those of the unbiased estimates they came from, the intervals stretched to hold the values.
+    within
+        Attributes within whose categories the numbers are shares; of all rows where there are none. None for counts.
+    level_of_each
+        Level of the single intervals where all hold together with the confidence level; None where each is by itself.
     """
 
     attributes: tuple[Attribute, ...]
@@ -45,6 +49,8 @@ class AnswerTable(Charted):
     target: str
     is_consistent: bool = False
     estimator: str = "unbiased"
+    within: tuple[str, ...] | None = None
+    level_of_each: float | None = None
 
     @property
     def values(self) -> Floats:
@@ -58,7 +64,7 @@ class AnswerTable(Charted):
 
     def intervals(self) -> tuple[Floats, Floats]:
         """Ends of the intervals, flattened; those of consistent estimates are cut at zero."""
-        low, high = self.estimates.intervals(self.confidence_level)
+        low, high = self.estimates.intervals(self.level_of_each or self.confidence_level)
         return (np.clip(low, 0, None), np.clip(high, 0, None)) if self.is_consistent else (low, high)
 
     def __repr__(self) -> str:
@@ -131,18 +137,31 @@ class AnswerTable(Charted):
             "consistent: not negative and adding up, therefore biased"
             if self.is_consistent
             else f"{self.estimator}, so small counts can come out negative"
-            if self.estimator.startswith("unbiased")
+            if self.estimator.startswith("unbiased") and self.within is None
             else self.estimator
         )
-        title = f"Estimated counts, {percent_as_stated(self.confidence_level)} intervals ({kind})"
+        together = "" if self.level_of_each is None else " that hold all together"
+        level = percent_as_stated(self.confidence_level)
+        title = f"Estimated {self._what}, {level} intervals{together} ({kind})"
         return "\n".join([title, *lines])
+
+    @property
+    def _what(self) -> str:
+        """What the numbers are."""
+        if self.within is None:
+            return "counts"
+        return f"shares within {' and '.join(self.within)}" if self.within else "shares of all rows"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``counts --json`` prints it."""
         names = [each.name for each in self.attributes]
+        shares = {} if self.within is None else {"shares_within": list(self.within)}
+        each_level = {} if self.level_of_each is None else {"confidence_of_each": self.level_of_each}
         return {
             "attributes": names,
+            **shares,
             "confidence": self.confidence_level,
+            **each_level,
             "consistent": self.is_consistent,
             "method": self.method,
             "law": self.law,
@@ -177,10 +196,14 @@ class AnswerTable(Charted):
         columns = [list(each) for each in zip(*rows, strict=True)] if rows else [[] for _ in names]
         return pa.table(columns, schema=pa.schema(fields))
 
+    @property
+    def _unit(self) -> str:
+        return "rows" if self.within is None else "share"
+
     def figure(self) -> dict[str, Any]:
         """A Vega-Lite chart of the cells with their intervals, as plain data."""
         points = [
             {"label": ", ".join(labels), "estimate": value, "low": low, "high": high}
             for labels, value, _, low, high in self.cells()
         ]
-        return interval_chart(points, title=", ".join(each.name for each in self.attributes), unit="rows")
+        return interval_chart(points, title=", ".join(each.name for each in self.attributes), unit=self._unit)

@@ -134,3 +134,24 @@ def test_rules_with_wrong_thresholds_are_refused(run, release):
     outcome = run("rules", release, "--minimum-support", "0")
     assert outcome.exit_code == 1
     assert "minimum_support is a share above 0" in outcome.stderr
+
+
+def test_counts_gives_shares_and_simultaneous_intervals(run, release):
+    """The same as in Python."""
+    shown = json.loads(
+        run(
+            "counts", release, "--by", "sex,job", "--shares", "row", "--simultaneous", "max-t", "--json"
+        ).stdout
+    )
+    same = load_release(release).shares(["sex", "job"], within=["sex"], simultaneous="max-t")
+    assert shown["rows"] == same.to_dict()["rows"]
+    assert shown["shares_within"] == ["sex"]
+    assert shown["confidence_of_each"] > 0.95
+    column = json.loads(run("counts", release, "--by", "sex,job", "--shares", "column", "--json").stdout)
+    assert column["shares_within"] == ["job"]
+
+
+def test_shares_of_consistent_counts_are_misused(run, release):
+    """They are made of unbiased ones."""
+    assert run("counts", release, "--by", "sex,job", "--shares", "row", "--consistent").exit_code == 2
+    assert run("counts", release, "--by", "job", "--simultaneous", "max-t", "--consistent").exit_code == 2
