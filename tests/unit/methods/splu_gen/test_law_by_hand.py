@@ -83,3 +83,32 @@ def test_the_margins_of_four_rows():
     law = DecoyRows(gamma_by_attribute={"job": 2})
     expected = law.expected_standard_errors(rows.count_by(("job",), selection()))
     assert (expected**2).tolist() == pytest.approx([1, 0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("by", "where", "expected"),
+    [
+        (("job", "pay"), {}, [[0, 0, 1], [0, 0, 1], [2, 2, 3]]),
+        (("pay", "job"), {}, [[0, 0, 2], [0, 0, 2], [1, 1, 3]]),
+        (("job",), {"pay": (1, 2)}, [1, 1, 3]),
+        (("pay",), {"job": (2,)}, [2, 2, 3]),
+        ((), {"job": (1, 2), "pay": (0, 2)}, [3]),
+        ((), {"job": (0,), "pay": (1,)}, [0]),
+    ],
+)
+def test_values_that_no_row_shows_add_up(by, where, expected):
+    """Of job and pay the last value is never published: n rows go unseen with probability 0.05 at ln 0.05 / ln (1 - s).
+
+    A group of 3 shows one of its values with s = 1 - (2/3)^3, a group of 2 with s = 3/4.
+    """
+    draw = np.random.default_rng(2)
+    rows = PublishedRows(
+        (category_attribute("job", 3), category_attribute("pay", 3)),
+        {"job": draw.integers(0, 2, 900), "pay": draw.integers(0, 2, 900)},
+    )
+    asked = Tabulation(by=by, where=selection(**where))
+    found = LAW.formula(rows, [Tabulation(by=("job", "pay")), asked])._unseen(asked)
+    z = 1.959963984540054
+    job, pay = ((np.log(0.05) / np.log(each) / z) ** 2 for each in ((2 / 3) ** 3, 1 / 4))
+    worth = {0: 0.0, 1: pay, 2: job, 3: job + pay}
+    assert found.tolist() == pytest.approx([worth[each] for each in np.ravel(expected)])
