@@ -20,7 +20,7 @@ from sfumato.errors import ParameterError
 from sfumato.values.arrays import Floats, Integers
 
 Partition = Literal["mixed", "largest-first"]
-"""``mixed``: close to a uniformly random valid partition, in time linear in the rows for a fixed number of
+"""``mixed``: close to a uniformly random valid partition, in time linear in rows and
 values. ``largest-first``: the groups of Xiao and Tao (2006), ties broken at random; a step for each group."""
 
 SWAP_ROUNDS = 30
@@ -32,6 +32,9 @@ SWAP_ROUNDS_FROM_LARGEST_FIRST = 100
 MOST_GROUPS_TO_SWAP = 50_000
 """Groups beyond which a mixed partition is as drawn: the moves that its totals needed then touch less than
 one place in a hundred."""
+
+COINS_OF_A_JUMP = 16
+"""Coins for each place of a group beyond which heads are found by search instead of coin by coin."""
 
 ROUNDS_OF_FIT = 500
 """Rounds after which the fit of the design's weights stops; a few dozen reach machine precision."""
@@ -239,15 +242,22 @@ def _draw_members(counts: Integers, sizes: Integers, stream: NoiseStream) -> lis
 
 
 def _draw_design(coins: Floats, sizes: Integers, stream: NoiseStream) -> list[Groups]:
-    """Coin after coin for all groups at once, each given how many heads a group still needs."""
+    """For each coin, the groups that hold it: coins of each group, given that as many are heads as it has places."""
     largest = int(sizes.max())
     later = _numbers_of_heads(coins[::-1], largest)[::-1]
+    if len(coins) > COINS_OF_A_JUMP * largest:
+        return _jump(coins, sizes, later, stream)
+    return _flip(coins, sizes, later, stream)
+
+
+def _flip(coins: Floats, sizes: Integers, later: Floats, stream: NoiseStream) -> list[Groups]:
+    """Coin after coin for all groups at once, each given how many heads a group still needs."""
     needed = sizes.astype(np.int16)
     drawn = []
     for place, coin in enumerate(coins):
         # P(heads now | r of the coins from here on are heads) = coin * P(r - 1 later) / P(r from here on).
         ways = later[place]
-        chance = np.zeros(largest + 1)
+        chance = np.zeros(len(ways))
         np.divide(coin * later[place + 1, :-1], ways[1:], out=chance[1:], where=ways[1:] > 0)
         uniform = (stream.words(len(sizes)) >> np.uint64(11)) * 2.0**-53
         is_in = uniform < chance[needed]
@@ -256,32 +266,76 @@ def _draw_design(coins: Floats, sizes: Integers, stream: NoiseStream) -> list[Gr
     return drawn
 
 
+def _jump(coins: Floats, sizes: Integers, later: Floats, stream: NoiseStream) -> list[Groups]:
+    """Head after head for all groups at once: from one straight to the next, over all the tails between.
+
+    The time follows the places of all groups, however many coins there are.
+    """
+    # P(no head before j | r heads from i on) = G(j) / G(i), where G(j) = P(tails up to j) P(r heads from j on).
+    tails = np.concatenate(([0.0], np.cumsum(np.log1p(-coins))))
+    with np.errstate(divide="ignore"):
+        # Of the other sign, and so increasing; where rounding says otherwise, level.
+        falling = np.maximum.accumulate(-(tails[:, np.newaxis] + np.log(later)), axis=0)
+    place = np.zeros(len(sizes), np.int64)
+    places, groups = [], []
+    for needed in range(int(sizes.max()), 0, -1):
+        # Groups of unequal sizes begin one after the other.
+        drawing = np.flatnonzero(sizes >= needed)
+        # Never 0, so that its logarithm is a number.
+        uniform = ((stream.words(len(drawing)) >> np.uint64(11)) + 1) * 2.0**-53
+        reached = falling[place[drawing], needed] - np.log(uniform)
+        heads = np.searchsorted(falling[:, needed], reached, side="right") - 1
+        # Beyond this there are not enough coins left; only a rounding error could lead there.
+        heads = np.minimum(heads, len(coins) - needed)
+        place[drawing] = heads + 1
+        places.append(heads)
+        groups.append(drawing.astype(np.int32))
+    found = np.concatenate(places)
+    order = np.argsort(found, kind="stable")
+    return np.split(
+        np.concatenate(groups)[order], np.cumsum(np.bincount(found, minlength=len(coins)))[:-1]
+    )
+
+
 def _repair(members: list[Groups], counts: Integers, number_of_groups: int, stream: NoiseStream) -> bool:
     """Hand places from values with too many to values with too few, in random groups; whether all were."""
     surplus = np.array([len(each) for each in members]) - counts
-    order = stream.permutation(len(counts))
+    giving, taking = _in_random_order(surplus, stream)
     # Each move settles a value for good, unless no group can take part; a dead end needs a detour.
     for _ in range(8 * len(counts)):
-        giving = order[surplus[order] > 0]
-        taking = order[surplus[order] < 0]
-        if len(giving) == 0:
+        if not giving:
             return True
-        giver, taker = int(giving[0]), int(taking[0])
+        giver, taker = giving[-1], taking[-1]
         wanted = int(min(surplus[giver], -surplus[taker]))
         moved = _move(members, giver, taker, wanted, number_of_groups, stream)
+        surplus[giver] -= moved
+        surplus[taker] += moved
         if moved < wanted:
             # Through a third value: it gives the place up here and gets one elsewhere later.
-            others = [value for value in order if value not in (giver, taker) and len(members[value])]
+            others = [
+                int(value)
+                for value in stream.permutation(len(counts))
+                if value not in (giver, taker) and len(members[value])
+            ]
             for other in others:
-                gained = _move(members, int(other), taker, wanted - moved, number_of_groups, stream)
+                gained = _move(members, other, taker, wanted - moved, number_of_groups, stream)
                 surplus[other] -= gained
                 surplus[taker] += gained
                 if gained:
                     break
-        surplus[giver] -= moved
-        surplus[taker] += moved
-        order = stream.permutation(len(counts))
+            giving, taking = _in_random_order(surplus, stream)
+            continue
+        if surplus[giver] == 0:
+            giving.pop()
+        if surplus[taker] == 0:
+            taking.pop()
     return False
+
+
+def _in_random_order(surplus: Integers, stream: NoiseStream) -> tuple[list[int], list[int]]:
+    """Values with too many places, and values with too few."""
+    order = stream.permutation(len(surplus))
+    return order[surplus[order] > 0].tolist(), order[surplus[order] < 0].tolist()
 
 
 def _move(

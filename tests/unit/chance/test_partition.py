@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sfumato.chance import partition
 from sfumato.chance.conditional_poisson import fit_weights
 from sfumato.chance.partition import group_sizes, largest_group_size, partition_rows
-from sfumato.chance.randomness import NoiseSource
+from sfumato.chance.randomness import NoiseSource, NoiseStream
 from sfumato.errors import ParameterError
 
 KINDS = ("mixed", "largest-first")
@@ -148,3 +148,23 @@ def test_group_sizes_are_as_equal_as_they_can_be():
     """Eleven rows at size 4 leave two groups, of 5 and 6."""
     assert group_sizes(11, 4).tolist() == [6, 5]
     assert group_sizes(12, 4).tolist() == [4, 4, 4]
+
+
+def test_many_values_cost_bits_for_places_and_not_for_their_product_with_groups(monkeypatch):
+    """5,000 values in 4,000 groups of 5: far fewer words than the twenty million coins there are."""
+    drawn = 0
+    words = NoiseStream.words
+
+    def counting(self, number, *rest):
+        nonlocal drawn
+        drawn += number
+        return words(self, number, *rest)
+
+    monkeypatch.setattr(NoiseStream, "words", counting)
+    counts = np.full(5_000, 4)
+    composition = partition.compose_groups(counts, 5, NoiseSource.seeded(1).stream(0))
+    assert composition.counts.tolist() == counts.tolist()
+    values = composition.values_by_group().reshape(-1, 5)
+    assert all(len(set(each)) == 5 for each in values.tolist())
+    # Swaps of few groups take three words for each pair of groups and round.
+    assert drawn < 20 * counts.sum() + 3 * partition.SWAP_ROUNDS * 4_000
