@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow statistical mutants bench reproduce format clean
+.PHONY: help demo test check test-slow statistical mutants coverage bench reproduce format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,6 +42,9 @@ statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (p
 
 mutants: $(VENV)/installed-dev  ## seeded slips in the formulas against their own tests (MUTANTS="--seed 1 --number 50 --rooms laws")
 	PYTHONPATH=tests $(BIN)/python -m mutants $(MUTANTS)
+
+coverage: $(VENV)/installed-dev  ## how often intervals hold the truth; goes on where it was stopped (COVERAGE="--minutes 8 anatomy")
+	PYTHONPATH=benchmarks $(BIN)/python -m coverage_matrix $(COVERAGE)
 
 bench: $(VENV)/installed-dev  ## ratios against peers and limits
 	$(BIN)/python benchmarks/run.py

@@ -73,8 +73,8 @@ def write_page(every: Sequence[Results], path: Path = PAGE) -> int:
     ]
     lines += _faults(faults)
     lines += _claims(made)
-    for setting in dict.fromkeys(each.setting for each in every):
-        lines += _section([each for each in every if each.setting is setting], verdicts)
+    for name in dict.fromkeys(each.setting.name for each in every):
+        lines += _section([each for each in every if each.setting.name == name], verdicts)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(faults)
 
@@ -110,7 +110,7 @@ def _section(results: Sequence[Results], verdicts: dict[tuple[str, str, Key], Ve
     if setting.conservative:
         yield f"Conservative by its own account: {setting.conservative}."
     if not any(each.parts for each in results):
-        yield "\n*Not run yet: its law is being changed.*"
+        yield "\n*Not run yet.*"
         return
     columns = [f"{size}" for _ in SKEWS for size in CLASSES]
     yield f"\n| answers | about | {' | '.join(columns)} |\n|---|---|{'---|' * len(columns)}"

@@ -160,9 +160,10 @@ def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
     found += [_contrasts(each, table) for each in tables]
     if set(THREE) <= set(schema.names):
         found.append(Sized(CountsOf(schema, THREE, "cell")))
-    for turn, name in enumerate(GROUPS):
-        found += _shares(schema, (name, "job"), table, turn)
-        found += _differences(schema, (name, "job"), table, turn)
+    groups = [name for name in GROUPS if {name, "job"} <= set(schema.names)]
+    for turn, name in enumerate(groups):
+        found += _shares(schema, (name, "job"), table, (turn, len(groups)))
+        found += _differences(schema, (name, "job"), table, (turn, len(groups)))
     found += [Sized(OtherCounts(tables[0], feasibility=each)) for each in get_args(Feasibility)]
     found += [
         Sized(OtherCounts(each, estimator=name)) for name in release.law.estimators for each in tables[:2]
@@ -199,7 +200,7 @@ def _contrasts(cells: CountsOf, table: PrivateTable) -> Sized:
     return Sized(Combined(cells.names, weights, labels, "contrast"), tuple(pairs))
 
 
-def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: int) -> list[Sized]:
+def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: tuple[int, int]) -> list[Sized]:
     """A category of the second attribute among one of the first, of each size."""
     cells = CountsOf(schema, pair, "joint")
     selections = cells.selections()
@@ -208,11 +209,13 @@ def _shares(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: in
         given, question = (Selection((each,)) for each in selections[place].conditions)
         # One block for each: a law may leave a single combination open.
         shares = Shares(schema, ((question, given),))
-        found.append(Sized(shares, ((question & given,),), turn, len(GROUPS)))
+        found.append(Sized(shares, ((question & given,),), *turn))
     return found
 
 
-def _differences(schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: int) -> list[Sized]:
+def _differences(
+    schema: Schema, pair: tuple[str, str], table: PrivateTable, turn: tuple[int, int]
+) -> list[Sized]:
     """A category of the second attribute in two groups of the first, the smaller count of each size."""
     groups, question = schema.select(pair)
     counts = CountsOf(schema, pair, "joint").truth(table).reshape(groups.size, question.size)
@@ -224,7 +227,7 @@ def _differences(schema: Schema, pair: tuple[str, str], table: PrivateTable, tur
         given, versus = (Selection(((groups.name, (int(order[rank + each, code]),)),)) for each in (1, 0))
         asked = Selection(((question.name, (code,)),))
         differences = Differences(schema, ((asked, given, versus),))
-        found.append(Sized(differences, ((asked & given, asked & versus),), turn, len(GROUPS)))
+        found.append(Sized(differences, ((asked & given, asked & versus),), *turn))
     return found
 
 

@@ -18,6 +18,9 @@ from sfumato.values.arrays import Floats
 PAPER_TOLERANCE = 0.01
 """Relative change of every state at which the paper's iteration stops (Fu et al. 2014, section 5)."""
 
+EMPTY = 1e-9
+"""Rows below which a state counts as empty."""
+
 MAXIMUM_ROUNDS = 10_000
 """Rounds after which the iteration stops, converged or not."""
 
@@ -126,9 +129,9 @@ def iterate(
     for _ in range(maximum_rounds):
         following = _round(current[active], published[active], gammas, transition)
         previous = current[active]
-        # A state that is empty stays so and has no relative change.
+        # A state that is empty stays so and has no relative change; one that dies out would go on to the last digit.
         moved = np.divide(
-            np.abs(following - previous), previous, out=np.zeros_like(previous), where=previous > 0
+            np.abs(following - previous), previous, out=np.zeros_like(previous), where=previous > EMPTY
         )
         current[active] = following
         rounds[active] += 1

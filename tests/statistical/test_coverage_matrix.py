@@ -1,0 +1,157 @@
+"""The coverage matrix in little: an honest law passes its rules, a sabotaged one does not, and no claim is false."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from conformance.sabotage import sabotage, too_narrow
+from coverage_matrix import __main__ as running
+from coverage_matrix.entries import Entry, Key, combined
+from coverage_matrix.judging import ALPHA, judge, needs_another_run, simultaneous
+from coverage_matrix.page import write_page
+from coverage_matrix.results import Results
+from coverage_matrix.settings import SETTINGS
+from coverage_matrix.tables import SKEWS, population
+from coverage_matrix.trying import Trial, run_trial
+from sfumato.laws import LAWS
+
+pytestmark = pytest.mark.statistical
+
+RESPONSE = SETTINGS[0]
+JOINT = Key("joint", "table", "10-99")
+GOOD = Entry(
+    answers=20_000, certain=0, wrong=0, intervals=20_000, coverage=0.951, coverage_error=0.0015, below=0.025,
+    above=0.024, cut=0.0, spread=1.01, spread_error=0.01,
+)  # fmt: skip
+
+
+def faults_of(trial, alpha):
+    """What the matrix's own rules find, with bounds that all entries keep together with probability 1 - alpha."""
+    entries = math.ceil(len(trial.entries) * ALPHA / alpha)
+    return {
+        key: found
+        for key, entry in trial.entries.items()
+        if (found := judge(RESPONSE, key, entry, None, entries).fault)
+    }
+
+
+def test_the_matrix_passes_an_honest_law_and_not_a_sabotaged_one(alarm_budget, monkeypatch):
+    """Null: no entry's simultaneous bound excludes 94 %, no claim is false. 25 releases, asymptotic by release.
+
+    Twin: standard errors 30 % too small, which cover 83 %; the joint cells of 10 to 99 have 40 answers a release.
+    """
+    check = alarm_budget.draw("the coverage matrix in little")
+    seed = check.seed % 2**20
+    honest = run_trial(RESPONSE, "strong associations", releases=25, seed=seed)
+    assert faults_of(honest, check.alpha) == {}
+    sabotage(monkeypatch, LAWS.get("perturbed-rows"), too_narrow)
+    only = frozenset({JOINT})
+    broken = run_trial(RESPONSE, "strong associations", releases=25, seed=seed, only=only)
+    assert "covers 8" in faults_of(broken, check.alpha)[JOINT]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=lambda each: each.name)
+def test_nothing_that_claims_no_error_is_wrong_in_any_setting(setting):
+    """Two releases of each; certain claims are never false, so that no alarm rate is needed."""
+    trial = run_trial(setting, "strong associations", releases=2, seed=3)
+    assert trial.unpublished == 0, trial.reason
+    assert trial.entries
+    assert {key: each.wrong for key, each in trial.entries.items() if each.wrong} == {}
+
+
+def test_a_false_claim_is_seen(monkeypatch):
+    """Estimates called exact are wrong nearly always; one of the four tables is of public attributes, and right."""
+
+    def certain(estimates):
+        return dataclasses.replace(estimates, certainty=estimates.certainty * 0 + 2)
+
+    sabotage(monkeypatch, LAWS.get("perturbed-rows"), certain)
+    trial = run_trial(RESPONSE, "strong associations", releases=1, seed=3, only=frozenset({JOINT}))
+    assert trial.entries[JOINT].wrong > 0.6 * trial.entries[JOINT].answers
+    assert "claims are false" in judge(RESPONSE, JOINT, trial.entries[JOINT], None, 1).fault
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "again", "fault"),
+    [
+        (JOINT, {}, None, ""),
+        (JOINT, {"wrong": 1}, None, "1 claims are false"),
+        # 0.93 + 3.09 * 0.003 lies below 0.94, 0.93 + 3.09 * 0.004 does not.
+        (JOINT, {"coverage": 0.93, "coverage_error": 0.003}, None, "covers 93.0%"),
+        (JOINT, {"coverage": 0.93, "coverage_error": 0.004}, None, ""),
+        (JOINT, {"coverage": 0.94}, {"coverage": 0.934}, "covers 93.4% in another run"),
+        (JOINT, {"coverage": 0.94}, {"coverage": 0.936}, ""),
+        (JOINT, {"coverage": 0.995, "coverage_error": 0.001}, None, "covers 99.5% without a reason"),
+        (JOINT, {"coverage": 0.995, "coverage_error": 0.001, "cut": 0.5}, None, ""),
+        (Key("joint", "table", "1-9"), {"coverage": 0.995, "coverage_error": 0.001}, None, ""),
+        (Key("sum", "table", "100+"), {"spread": 1.2}, None, "states 1.20 times the real spread"),
+        (Key("sum", "table", "100+"), {"spread": 0.8}, None, "states 0.80 times the real spread"),
+        (Key("joint", "table", "100+"), {"spread": 1.2}, None, ""),
+    ],
+)
+def test_the_rules_of_the_matrix(key, first, again, fault):
+    """Ten entries: the bound is 3.09 standard errors, and 1 % of ten is 0.001."""
+    assert simultaneous(10) == pytest.approx(3.09, abs=0.005)
+    one = dataclasses.replace(GOOD, **first)
+    other = None if again is None else dataclasses.replace(GOOD, **again)
+    assert judge(RESPONSE, key, one, other, 10).fault == fault
+
+
+def test_runs_add_up_by_their_number_of_intervals():
+    """0.951 of 20,000 and 0.9 of 5,000 are 0.9408; errors add up as squares: 4/5 * 0.0015 and 1/5 * 0.006."""
+    both = combined([GOOD, dataclasses.replace(GOOD, intervals=5_000, coverage=0.9, coverage_error=0.006)])
+    assert both.coverage == pytest.approx(0.9408)
+    assert both.coverage_error == pytest.approx((0.0012**2 + 0.0012**2) ** 0.5)
+    assert needs_another_run(both)
+    assert not needs_another_run(GOOD)
+
+
+def test_a_run_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
+    """What is there is not run again; what covered too little is, with fresh seeds; the page says what waits."""
+    asked = []
+    small = Key("joint", "table", "1-9")
+
+    def told(setting, skew, *, releases, seed, only):
+        assert setting is RESPONSE
+        asked.append((skew, releases, seed, only))
+        low = dataclasses.replace(GOOD, coverage=0.94, coverage_error=0.006)
+        return Trial(
+            {JOINT: low, small: GOOD} if seed == 1 else {JOINT: dataclasses.replace(low, coverage=0.945)}
+        )
+
+    monkeypatch.setattr(running, "run_trial", told)
+    # Time is over at once: nothing is begun.
+    running.run_missing([RESPONSE], -math.inf, tmp_path)
+    assert asked == []
+    running.run_missing([RESPONSE], math.inf, tmp_path)
+    assert asked[:3] == [(skew, 400, 1, None) for skew in SKEWS]
+    # (0.006 / 0.003)^2 * 400 releases are wanted, and a tenth more, in parts of 400.
+    wanted = [(SKEWS[0], number, seed, {JOINT}) for seed, number in ((2, 400), (3, 400), (4, 400), (5, 400))]
+    assert asked[3:7] == wanted
+    asked.clear()
+    running.run_missing([RESPONSE], math.inf, tmp_path)
+    assert asked == []
+    known = [Results.of(RESPONSE, skew, tmp_path) for skew in SKEWS]
+    assert known[0].again(JOINT).coverage_error == pytest.approx(0.003)
+    page = tmp_path / "coverage.md"
+    assert write_page(known, page) == 0
+    assert "*94.5*" in page.read_text(encoding="utf-8")
+    known[0].parts = known[0].parts[:1]
+    write_page(known, page)
+    assert "1 wait for their second run" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("skew", SKEWS)
+def test_tables_have_counts_of_every_size(skew):
+    """None, a few, tens and hundreds among the cells of two attributes; nobody has the last job."""
+    table = population(skew)
+    counts = table.count_by(("region", "job")).counts
+    jobs = counts.sum(axis=0)
+    assert jobs[-1] == 0
+    assert jobs[-2] == 6
+    assert (counts == 0).any()
+    assert ((counts > 9) & (counts < 100)).any()
+    assert (counts >= 100).any()
