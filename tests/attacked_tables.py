@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
 from sfumato.methods.anatomy.law.composition import BucketComposition
+from sfumato.methods.anatomy.law.people import BucketedPeople
 
 Kind = Literal["no association", "strong associations", "long tail"]
 KINDS: tuple[Kind, ...] = ("no association", "strong associations", "long tail")

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import draw_permutations
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.bucket_scoring import BucketScore
 from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import draw_permutations
 
 pytestmark = pytest.mark.statistical
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -13,11 +14,15 @@ from typing import Any, ClassVar, Self
 from sfumato.data.knowledge import Knowledge
 from sfumato.frozen import Frozen
 from sfumato.release import Release
+from sfumato.values.arrays import Floats
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.writing import write_whole
 
 OWNER_ONLY = 0o600
+
+BELIEF_EDGES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
+"""Between which beliefs are counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,29 @@ class AttackResult:
             "tables": [each.to_dict() for each in self.tables],
             "caveats": list(self.caveats),
         }
+
+
+def targets_by_belief(sensitive: str, weights: Floats, surest: Floats) -> ResultTable:
+    """How many targets are believed how surely to have their likeliest value.
+
+    Parameters
+    ----------
+    sensitive
+        Name of the attribute.
+    weights, surest
+        People of each kind, and the belief in their likeliest value, in one shape.
+
+    Examples
+    --------
+    >>> targets_by_belief("job", np.array([3.0, 1.0]), np.array([0.3, 0.95])).rows[-1]
+    ('0.9 to 1', 1.0)
+    """
+    rows = []
+    for low, high in itertools.pairwise(BELIEF_EDGES):
+        inside = (surest >= low) & ((surest < high) | (high == BELIEF_EDGES[-1]))
+        rows.append((f"{low:.4g} to {high:.4g}", float(weights[inside].sum())))
+    title = f"Targets by the belief in their likeliest {sensitive}"
+    return ResultTable(title, ("belief", "targets"), tuple(rows))
 
 
 class Attack(Frozen):

@@ -10,11 +10,13 @@ import numpy as np
 
 from sfumato.chance.distortion import TwoValued
 from sfumato.data.coarsening.hierarchy import Hierarchy
-from sfumato.errors import ParameterError, nearest
+from sfumato.errors import NotIdentifiableError, ParameterError, nearest
 from sfumato.frozen import Frozen
 from sfumato.guarantees.base import Guarantee
 from sfumato.laws.asking import Formula, answer, binding
 from sfumato.laws.asking.formula import Target, refuse_unknown_target
+from sfumato.laws.believing import GroupBeliefs, GroupedRows, Posterior, SharedPrior, Targets
+from sfumato.laws.believing.targets import places_among
 from sfumato.values.arrays import Codes, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -227,6 +229,78 @@ class Law(Frozen):
     @abstractmethod
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors that the estimates of a table's cells will have, from its true counts."""
+
+    def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
+        """Published rows by true public values, each with its own sensitive value seen through a matrix.
+
+        None unless a law says otherwise: then its rows are not of this kind, or the matrix is not determined.
+        """
+        del published, public, sensitive
+        return None
+
+    def prior(self, published: Published, targets: Targets) -> SharedPrior:
+        """What the release's estimates say of people by themselves, before its law does; the same for every law."""
+        rows = self.grouped_rows(published, targets.names, targets.sensitive.name)
+        return SharedPrior.from_release(self, published, targets.public, targets.sensitive, rows)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """What somebody with the release and people's public values believes of their sensitive value.
+
+        Where published rows are seen through a matrix (:meth:`grouped_rows`) they are inverted within public
+        groups; elsewhere the shared prior is all, unless a law says otherwise.
+
+        Parameters
+        ----------
+        published
+            The release.
+        targets
+            The people, and whether they are known to be in the table.
+        prior
+            Of the release, by :meth:`prior`; it is worked out once.
+        """
+        before = prior.at(targets.names, targets.combinations)
+        rows = self.grouped_rows(published, targets.names, targets.sensitive.name)
+        if rows is None:
+            return Posterior(before, targets.index)
+        groups = GroupBeliefs.fitted(rows, prior.at(targets.names, rows.combinations))
+        places = groups.places(targets.combinations)
+        known = places >= 0
+        inside = places[known]
+        before[known] = groups.of_members(inside) if targets.are_members else groups.compositions[inside]
+        return Posterior(before, targets.index)
+
+    def posterior_without(
+        self, published: Published, targets: Targets, values: Integers, prior: SharedPrior
+    ) -> Posterior:
+        """What would be believed of members had their own row not been published; for who knows their value.
+
+        Parameters
+        ----------
+        published, targets, prior
+            As for :meth:`posterior`.
+        values
+            ``(targets,)``: the true value of each.
+
+        Raises
+        ------
+        NotIdentifiableError
+            When a single row cannot be taken out of releases of this kind.
+        """
+        rows = self.grouped_rows(published, targets.names, targets.sensitive.name)
+        if rows is None:
+            raise NotIdentifiableError(
+                "a single row cannot be taken out of a release of this kind, so nobody can be compared with themselves "
+                "left out. Give people who are not in the table, or publish the design again without some."
+            )
+        pairs = np.stack([targets.index, np.asarray(values, np.int64)], axis=1)
+        different, index = np.unique(pairs, axis=0, return_inverse=True)
+        groups = GroupBeliefs.fitted(rows, prior.at(targets.names, rows.combinations))
+        combinations = targets.combinations[different[:, 0]]
+        places = places_among(combinations, rows.combinations)
+        found = prior.at(targets.names, combinations)
+        known = places >= 0
+        found[known] = groups.left_out(places[known], different[known, 1])
+        return Posterior(found, index.ravel().astype(np.int64))
 
     def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
         """What a reader must know of one answer beyond its interval; nothing unless a law says otherwise."""

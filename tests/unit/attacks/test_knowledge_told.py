@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from sfumato import Attribute, RandomizedResponse, Role, Schema, publish, read_table
 from sfumato.attacks.linking import Linking
-from sfumato.attacks.linking.attack import LARGEST_LINKED
 from sfumato.cli.application import app
 from sfumato.data.knowledge import read_knowledge
 from sfumato.errors import TooLargeError
+from sfumato.laws.believing.group_pooling import LARGEST_LINKED
 from sfumato.methods.anatomy.design import Anatomy
 
 WIDE = 60

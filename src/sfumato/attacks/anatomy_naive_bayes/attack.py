@@ -14,13 +14,13 @@ from sfumato.attacks.anatomy_naive_bayes.gibbs import sample
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess, guess_in_buckets, require_possible
 from sfumato.attacks.anatomy_naive_bayes.held_out import PARTS, HeldOut, Trust, learn_from_others
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Expectation, Fit, NaiveBayes, fit
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import LARGEST_EXACT
 from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import DataError, ParameterError
+from sfumato.methods.anatomy.law.bucket_beliefs import read_people
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
-from sfumato.methods.anatomy.law.composition import BUCKET, ROWS
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import LARGEST_EXACT
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.number_text import Cell
@@ -162,7 +162,9 @@ class AnatomyNaiveBayes(Attack):
                 "Choose an attack for its law.",
                 parameter="attack",
             )
-        people, public = read_people(release, law, seed=self.seed)
+        public = tuple(each for each in release.schema.attributes if each.name != law.sensitive)
+        names = [each.name for each in public]
+        people = read_people(release, law.composition(release), names, seed=self.seed)
         sensitive = release.schema[law.sensitive]
         allowed = None if knowledge is None else allowed_pairs(people, public, sensitive, knowledge)
         inference = self.infer(people, allowed=allowed)
@@ -289,24 +291,6 @@ class AnatomyNaiveBayes(Attack):
             (exposure(sure), elimination(inference.guesses), *starts_table(inference.fits)),
             caveats(people, inference.variant, self.beliefs, has_knowledge=has_knowledge),
         )
-
-
-def read_people(
-    release: Release, law: BucketedRows, *, seed: int
-) -> tuple[BucketedPeople, tuple[Attribute, ...]]:
-    """Everybody in a release, with the public attributes in order."""
-    buckets = law.composition(release)
-    public = tuple(each for each in release.schema.attributes if each.name != law.sensitive)
-    batches = list(release.scan(ROWS, [*(each.name for each in public), BUCKET]))
-    people = BucketedPeople.arrange(
-        [np.concatenate([batch.codes[each.name] for batch in batches]) for each in public],
-        [each.size for each in public],
-        np.concatenate([batch.codes[BUCKET] for batch in batches]),
-        buckets.places,
-        buckets.number_of_values,
-        seed=seed,
-    )
-    return people, public
 
 
 def guesses_of_people(guesses: Guesses, public: tuple[Attribute, ...], sensitive: Attribute) -> PeopleGuesses:

@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, sorted_beliefs
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Fit
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import LARGEST_EXACT
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import LARGEST_EXACT
 from sfumato.values.arrays import Floats
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable

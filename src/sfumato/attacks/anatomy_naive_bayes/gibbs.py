@@ -6,8 +6,8 @@ import numpy as np
 
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, best_permutations
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import draw_permutations, permutation_marginals
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import draw_permutations, permutation_marginals
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.watching import steps
 

@@ -8,13 +8,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.attacks.anatomy_naive_bayes.people import Block, BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import (
+from sfumato.errors import DataError
+from sfumato.methods.anatomy.law.people import Block, BucketedPeople
+from sfumato.methods.anatomy.law.permutations import (
     LARGEST_EXACT,
     balanced_marginals,
     permutation_marginals,
 )
-from sfumato.errors import DataError
 from sfumato.values.arrays import Booleans, Floats, Integers
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import Fit, NaiveBayes
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.methods.anatomy.law.people import BucketedPeople
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.watching import steps
 

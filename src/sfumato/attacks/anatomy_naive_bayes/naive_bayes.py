@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import balanced_marginals, permutation_marginals
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import balanced_marginals, permutation_marginals
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.watching import steps
 

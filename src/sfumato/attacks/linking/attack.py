@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,25 +12,27 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses
-from sfumato.attacks.linking.group_pooling import (
-    choose_overall_rows,
-    linked_counts,
-    pooled_counts,
-    shares_with_overall,
-)
+from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses, targets_by_belief
 from sfumato.chance.distortion import AxisMatrix
 from sfumato.chance.randomness import CategorySampler, NoiseSource
 from sfumato.data.knowledge import Knowledge
-from sfumato.errors import DataError, ParameterError, TooLargeError
+from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
+from sfumato.laws.believing.group_pooling import (
+    NOBODY,
+    choose_overall_rows,
+    linked_counts,
+    occupied_groups,
+    pooled_counts,
+    shares_with_overall,
+    some_groups,
+)
+from sfumato.laws.believing.targets import places_among
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.counts import OccupiedCounts
 from sfumato.values.feasibility import Feasibility
 from sfumato.values.number_text import Cell
-from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Tabulation
 
@@ -42,15 +43,6 @@ EXPECTATIONS = (
 
 LARGEST_READ = 2_000_000
 """Cells up to which the law itself reconstructs the joint distribution; beyond, the most likely one is fitted here."""
-
-LARGEST_LINKED = 50_000_000
-"""Cells that fit into memory, several times over."""
-
-CELLS_OF_A_CHOICE = 1_000_000
-"""Cells of the groups by which the leaning of all groups is chosen."""
-
-NOBODY = 1e-9
-"""Overall rows that say what to believe of a group without any row, and nothing elsewhere."""
 
 
 class Linking(Attack):
@@ -149,7 +141,7 @@ class Linking(Attack):
         return AttackResult(
             self.attack,
             dict(findings),
-            (_exposed_table(posterior, weights, likeliest),),
+            (targets_by_belief(posterior.sensitive.name, weights, likeliest),),
             (EXPECTATIONS, *told),
             None if knowledge is None else posterior.guesses(knowledge),
         )
@@ -336,57 +328,5 @@ class LinkingPosterior:
         if self.exact is None:
             return tuple(every), np.ones(every[0].shape, dtype=bool)
         number = self.exact.shape[1]
-        both = np.concatenate((self.exact, np.stack(every[:number], axis=1)))
-        _, numbered = np.unique(both, axis=0, return_inverse=True)
-        own, theirs = numbered.ravel()[: len(self.exact)], numbered.ravel()[len(self.exact) :]
-        lookup = np.full(int(numbered.max(initial=0)) + 1, -1)
-        lookup[own] = np.arange(len(own))
-        places = lookup[theirs]
+        places = places_among(np.stack(every[:number], axis=1), self.exact)
         return (np.maximum(places, 0), *every[number:]), np.asarray(places >= 0)
-
-
-def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Integers | None, Floats]:
-    """Published counts with the occupied combinations of the first attributes on one axis, and these combinations.
-
-    Raises
-    ------
-    TooLargeError
-        When the attributes that were perturbed, any of whose combinations may be a target's, have too many.
-    """
-    rest = [each.size for each in occupied.attributes[number_of_exact:]]
-    codes = [each.astype(np.int64) for each in occupied.codes]
-    exact = None
-    if number_of_exact:
-        exact, place = np.unique(np.stack(codes[:number_of_exact], axis=1), axis=0, return_inverse=True)
-        codes, rest = [place.ravel(), *codes[number_of_exact:]], [len(exact), *rest]
-    if math.prod(rest) > LARGEST_LINKED:
-        names = ", ".join(each.name for each in occupied.attributes[number_of_exact:-1])
-        raise TooLargeError(
-            f"linking would weigh {math.prod(rest):,} cells, and at most {LARGEST_LINKED:,} fit. "
-            f"Leave some of the perturbed attributes ({names or 'none'}) out of quasi_identifiers, or some others."
-        )
-    counts = np.zeros(rest)
-    counts[tuple(codes)] = occupied.counts
-    return exact, counts
-
-
-def some_groups(published: Floats, generator: np.random.Generator) -> Floats:
-    """A random part of the groups on the first axis, where all together have more cells than trials can afford."""
-    most = max(1, CELLS_OF_A_CHOICE * len(published) // published.size)
-    if most >= len(published):
-        return published
-    return np.asarray(published[generator.choice(len(published), most, replace=False)])
-
-
-def _exposed_table(posterior: LinkingPosterior, weights: Floats, likeliest: Floats) -> ResultTable:
-    """How many targets are believed how surely."""
-    edges = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
-    rows = []
-    for low, high in itertools.pairwise(edges):
-        inside = (likeliest >= low) & ((likeliest < high) | (high == edges[-1]))
-        rows.append((f"{low:.4g} to {high:.4g}", float(weights[inside].sum())))
-    return ResultTable(
-        f"Targets by the belief in their likeliest {posterior.sensitive.name}",
-        ("belief", "targets"),
-        tuple(rows),
-    )

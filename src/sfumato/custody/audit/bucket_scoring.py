@@ -11,7 +11,6 @@ import numpy.typing as npt
 
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.calibration import row_average_marginals
 from sfumato.data.private_table import PrivateTable
@@ -19,6 +18,7 @@ from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.kernels import DealToBuckets
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, BucketComposition
+from sfumato.methods.anatomy.law.people import BucketedPeople
 from sfumato.release.making import make_rows
 from sfumato.release.publication import MadeRows
 from sfumato.values.arrays import Booleans, Floats

@@ -13,7 +13,7 @@ from sfumato.attacks.anatomy_naive_bayes.held_out import (
     learn_from_others,
 )
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, fit
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
+from sfumato.methods.anatomy.law.people import BucketedPeople
 from sfumato.values.arrays import Booleans
 
 SHARES = np.array([0.5, 0.25, 0.25])

@@ -15,14 +15,14 @@ from sfumato.attacks.anatomy_naive_bayes.guesses import (
     sorted_beliefs,
 )
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, expected_counts, fit, row_shares
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
-from sfumato.attacks.anatomy_naive_bayes.permutations import (
+from sfumato.errors import DataError
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import (
     LARGEST_EXACT,
     balanced_marginals,
     draw_permutations,
     permutation_marginals,
 )
-from sfumato.errors import DataError
 
 CANCER, FLU, NONE = range(3)
 SMOKERS = np.array([1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0])

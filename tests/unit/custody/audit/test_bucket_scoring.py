@@ -11,10 +11,10 @@ from samples import SCHEMA, people
 from sfumato import read_table
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
 from sfumato.attacks.anatomy_naive_bayes.guesses import guess
-from sfumato.attacks.anatomy_naive_bayes.people import BucketedPeople
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.bucket_scoring import BucketScore, arrange_with_truth, score_anatomy
 from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.law.people import BucketedPeople
 
 
 @pytest.fixture(scope="module")

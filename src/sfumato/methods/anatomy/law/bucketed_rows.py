@@ -16,6 +16,8 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes, without_errors
 from sfumato.laws.base import Law, Published, Target
+from sfumato.laws.believing import Posterior, SharedPrior, Targets
+from sfumato.methods.anatomy.law.bucket_beliefs import bucketed_posterior
 from sfumato.methods.anatomy.law.bucketed_counts import BucketedCounts
 from sfumato.methods.anatomy.law.composition import (
     BUCKET,
@@ -83,6 +85,12 @@ class BucketedRows(Law):
         """l-diversity of the buckets, by the share of the most frequent value."""
         del schema, stated
         return (LDiversity(attribute=self.sensitive, l_value=self.l_value),)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """Of members by all ways of giving a bucket's values to its people."""
+        if targets.sensitive.name != self.sensitive or self.sensitive in targets.names:
+            return super().posterior(published, targets, prior)
+        return bucketed_posterior(published, self.composition(published), targets, prior)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> BucketedCounts:
         """Exact margins, and least squares over the buckets where public and sensitive values meet."""

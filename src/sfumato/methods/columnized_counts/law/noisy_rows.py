@@ -17,6 +17,7 @@ from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.laws.asking import answer, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published, Target
+from sfumato.laws.believing import Posterior, SharedPrior, Targets
 from sfumato.methods.columnized_counts.law.columns import (
     COLUMN_COLUMN,
     COUNT_COLUMN,
@@ -29,6 +30,7 @@ from sfumato.methods.columnized_counts.law.columns import (
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.methods.columnized_counts.law.noisy_sums import NoisySums
+from sfumato.methods.columnized_counts.law.row_beliefs import posterior_of_rows
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
@@ -159,6 +161,10 @@ class NoisyRows(Law):
         All are read from one column where one holds them all, so that shares are shares of one whole.
         """
         return self._sums(published, asked, is_weighted=False)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """By published and absent rows of a person's group, where a column holds all public values with the sensitive one."""
+        return posterior_of_rows(self.matrix, self.columns, published, targets, prior)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"

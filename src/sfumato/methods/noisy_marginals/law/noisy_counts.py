@@ -29,6 +29,7 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Law, Published, Target
+from sfumato.laws.believing import Posterior, SharedPrior, Targets, beliefs_of_counts, expected_counts
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
@@ -41,6 +42,9 @@ from sfumato.values.selection import Selection, Tabulation
 
 COUNT_COLUMN = "count"
 """Column of a published marginal that holds the noisy counts."""
+
+ALMOST_SURE = 1 - 1e-9
+"""Noise within the half width of this is looked at when counts are guessed."""
 
 SHOWN_MARGINALS = 12
 """Marginals that a message or sentence lists before it breaks off."""
@@ -146,6 +150,28 @@ class NoisyCounts(Law):
         """What each cell is read from: the one marginal, or the declared answer, of the smallest variance."""
         del asked
         return NoisySums(self, published)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """By the noisy counts of a person's own group, where a table holds all public values with the sensitive one."""
+        before = prior.at(targets.names, targets.combinations)
+        wanted = {*targets.names, targets.sensitive.name}
+        holding = [each for each in self.marginals if {*each.attributes} == wanted]
+        if not holding:
+            return Posterior(before, targets.index)
+        marginal = min(holding, key=lambda each: each.noise.variance)
+        table = read_marginal(published, marginal).counts
+        order = [marginal.attributes.index(name) for name in (*targets.names, targets.sensitive.name)]
+        cells = table.transpose(order)[tuple(targets.combinations.T)].astype(np.int64)
+        means = prior.group_sizes(targets.names, targets.combinations)[:, np.newaxis] * before
+        reach, noisy = 2 * int(marginal.noise.half_width(ALMOST_SURE)), cells.ravel()
+        expected = expected_counts(
+            np.maximum(noisy - reach, 0),
+            np.maximum(noisy + reach, 0),
+            lambda rows: marginal.noise.probability(noisy[:, np.newaxis] - rows),
+            means.ravel(),
+        )
+        found = beliefs_of_counts(expected.reshape(cells.shape), before, are_members=targets.are_members)
+        return Posterior(found, targets.index)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"

@@ -38,7 +38,9 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Law, Published
+from sfumato.laws.believing import GroupedRows, Posterior, SharedPrior, Targets
 from sfumato.methods.randomized_response.law.least_variances import least_variances
+from sfumato.methods.randomized_response.law.linked_people import linked_posterior
 from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
@@ -121,6 +123,21 @@ class PerturbedRows(Law):
                 "Get the release again from where it came."
             )
         return published
+
+    def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
+        """All published rows, where public values are published as they are."""
+        if any(name in self.distortions for name in public):
+            return None
+        size = published.schema[sensitive].size
+        drawn = self.distortions.get(sensitive)
+        channel = np.eye(size) if drawn is None else drawn.dense()
+        return GroupedRows.of(published.count_occupied((*public, sensitive)), public, sensitive, channel)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """By groups, or where public values are perturbed too, by linking every published row as far as it may be theirs."""
+        if not any(name in self.distortions for name in targets.names):
+            return super().posterior(published, targets, prior)
+        return linked_posterior(self.matrices(), published, targets, prior)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> PerturbedCounts:
         """Published counts over the attributes asked about, with the matrix of each."""

@@ -14,6 +14,7 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.laws.asking import feasible, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published
+from sfumato.laws.believing import GroupedRows
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
@@ -110,6 +111,29 @@ class SampledRows(Law):
         [1.0, 1.0, 2.5]
         """
         return np.maximum(1.0, np.asarray(sizes, dtype=np.float64) / self.rows_per_group)
+
+    def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
+        """Rows that were drawn, each counted once; a row of a group that was cut is among them by chance."""
+        if self.sensitive in public or sensitive in self.groups:
+            return None
+        outside = tuple(name for name in (*public, sensitive) if name not in (*self.groups, self.sensitive))
+        blocks = self._blocks(published, outside)
+        scale = self.scale_factors(blocks.group_sizes)[:, np.newaxis]
+        if sensitive == self.sensitive:
+            rows, channel = blocks.rows / scale, self.distortion.dense()
+        else:
+            size = published.schema[sensitive].size
+            rows, channel = np.zeros((len(scale), size)), np.eye(size)
+            rows[np.arange(len(scale)), blocks.codes[sensitive]] = (blocks.rows / scale).sum(axis=1)
+        combinations, place = np.unique(
+            np.stack([blocks.codes[name].astype(np.int64) for name in public], axis=1),
+            axis=0,
+            return_inverse=True,
+        )
+        counts = np.zeros((len(combinations), len(channel)))
+        np.add.at(counts, place.ravel(), rows)
+        standing_for = np.bincount(place.ravel(), blocks.rows.sum(axis=1))
+        return GroupedRows(combinations, counts, channel, counts.sum(axis=1) / standing_for)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> SampledCounts:
         """Published rows by group, and by the attributes asked for outside the groups."""

@@ -16,6 +16,7 @@ from sfumato.guarantees.decoy_promise import DecoyPromise
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.laws.asking import names_of
 from sfumato.laws.base import Law, Published, Target
+from sfumato.laws.believing import GroupedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, product_of, variances_of
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
@@ -97,6 +98,18 @@ class DecoyRows(Law):
             drawn = {"smallest_count": self.suppress_rarer_than or 1, "together": self.together}
             return (stated.model_copy(update=gammas | drawn),)
         return ()
+
+    def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
+        """All published rows, seen through the matrix that the published margin gives; an attacker need not be sure of it."""
+        if any(name in self.gamma_by_attribute for name in public):
+            return None
+        channel = np.eye(published.schema[sensitive].size)
+        if sensitive in self.gamma_by_attribute:
+            try:
+                channel = self._model(published, sensitive).distortion
+            except NotIdentifiableError:
+                return None
+        return GroupedRows.of(published.count_occupied((*public, sensitive)), public, sensitive, channel)
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> DecoyCounts | SeveralDecoys:
         """The model of one drawn attribute, or a product of the matrices of several.

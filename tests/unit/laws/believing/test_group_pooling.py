@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.attacks.linking.group_pooling import (
+from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
+from sfumato.laws.believing.group_pooling import (
     STRENGTHS,
     choose_overall_rows,
     linked_counts,
     pooled_counts,
     shares_with_overall,
 )
-from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
 from sfumato.values.feasibility import most_likely
 
 MATRICES = [uniform_with_diagonal(0.7, 3).on_axis, uniform_with_diagonal(0.6, 2).on_axis]

@@ -26,6 +26,8 @@ from sfumato.laws.asking import (
     second_moment,
 )
 from sfumato.laws.base import Law, Published
+from sfumato.laws.believing import Posterior, SharedPrior, Targets
+from sfumato.methods.generalization.law.class_beliefs import PublishedClasses
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
@@ -124,6 +126,30 @@ class GeneralizedRows(Law):
         nothing = np.zeros(len(found.counts), dtype=np.int64)
         codes = {name: found.codes_of(name) if name in columns else nothing for name in names}
         return SpreadCounts(self, codes, found.counts.astype(np.float64), rows)
+
+    def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
+        """By the composition of the classes that a person may be in; of who is in none, the shared prior."""
+        found = prior.at(targets.names, targets.combinations)
+        if targets.sensitive.name in self.covers:
+            return Posterior(found, targets.index)
+        classes = self._classes(published, targets)
+        beliefs, _ = classes.beliefs(targets.combinations, found, are_members=targets.are_members)
+        return Posterior(beliefs, targets.index)
+
+    def _classes(self, published: Published, targets: Targets) -> PublishedClasses:
+        """Published combinations of the public attributes known, and what each may stand for."""
+        columns = [name for name in targets.names if self.published_size(name) > 1]
+        found = published.count_occupied((*columns, targets.sensitive.name))
+        group = found.numbered(columns)
+        _, first = np.unique(group, return_index=True)
+        counts = np.zeros((first.size, targets.sensitive.size))
+        np.add.at(counts, (group, found.codes_of(targets.sensitive.name).astype(np.int64)), found.counts)
+        possible = []
+        for each in targets.public:
+            stands_for = self.weights(each.name, [(code,) for code in range(each.size)]).possible > 0
+            codes = found.codes_of(each.name)[first] if each.name in columns else np.zeros(first.size, int)
+            possible.append(stands_for[codes])
+        return PublishedClasses(possible, counts)
 
     def consistent(
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"

@@ -6,12 +6,15 @@ shares is too large. Shares that lean on the overall ones, as far as the publish
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sfumato.chance.distortion import AxisMatrix, contract, transposed
+from sfumato.errors import TooLargeError
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.counts import OccupiedCounts
 from sfumato.watching import steps
 
 STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
@@ -34,6 +37,16 @@ FEWEST_STEPS = 10
 
 TOLERANCE = 1e-5
 """Share of all rows that the last step may still move."""
+
+
+LARGEST_LINKED = 50_000_000
+"""Cells that fit into memory, several times over."""
+
+CELLS_OF_A_CHOICE = 1_000_000
+"""Cells of the groups by which the leaning of all groups is chosen."""
+
+NOBODY = 1e-9
+"""Overall rows that say what to believe of a group without any row, and nothing elsewhere."""
 
 
 def pooled_counts(
@@ -231,3 +244,36 @@ def _judged(
             expected = contract(current, matrices)[occupied] / max(float(kept.sum()), 1.0)
             found.append(np.log(np.maximum(expected, np.finfo(np.float64).tiny)))
         yield np.stack(found), held_out[occupied]
+
+
+def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Integers | None, Floats]:
+    """Published counts with the occupied combinations of the first attributes on one axis, and these combinations.
+
+    Raises
+    ------
+    TooLargeError
+        When the attributes that were perturbed, any of whose combinations may be a target's, have too many.
+    """
+    rest = [each.size for each in occupied.attributes[number_of_exact:]]
+    codes = [each.astype(np.int64) for each in occupied.codes]
+    exact = None
+    if number_of_exact:
+        exact, place = np.unique(np.stack(codes[:number_of_exact], axis=1), axis=0, return_inverse=True)
+        codes, rest = [place.ravel(), *codes[number_of_exact:]], [len(exact), *rest]
+    if math.prod(rest) > LARGEST_LINKED:
+        names = ", ".join(each.name for each in occupied.attributes[number_of_exact:-1])
+        raise TooLargeError(
+            f"linking would weigh {math.prod(rest):,} cells, and at most {LARGEST_LINKED:,} fit. "
+            f"Leave some of the perturbed attributes ({names or 'none'}) out of quasi_identifiers, or some others."
+        )
+    counts = np.zeros(rest)
+    counts[tuple(codes)] = occupied.counts
+    return exact, counts
+
+
+def some_groups(published: Floats, generator: np.random.Generator) -> Floats:
+    """A random part of the groups on the first axis, where all together have more cells than trials can afford."""
+    most = max(1, CELLS_OF_A_CHOICE * len(published) // published.size)
+    if most >= len(published):
+        return published
+    return np.asarray(published[generator.choice(len(published), most, replace=False)])

@@ -1,0 +1,267 @@
+"""What somebody believes of a member of a public group whose rows went through a matrix.
+
+A group's composition is estimated from its published rows, leaning on what is believed of such people anyway. Somebody
+known to be in the table is one of the group's rows besides, and that row must not count twice: the composition of the
+others is what is believed beforehand, and the own row, whichever it is, the evidence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from sfumato.laws.believing.grouped_rows import GroupedRows
+from sfumato.laws.believing.targets import places_among
+from sfumato.values.arrays import Floats, Integers
+
+CONCENTRATIONS = (1e4, 60.0, 15.0, 4.0, 1.0, 0.3)
+"""Rows of prior belief tried, from groups that say nothing of their own to groups by themselves."""
+
+STEPS = 200
+"""Steps of a fit at most."""
+
+TOLERANCE = 1e-6
+"""Largest change of a share at which a fit stops."""
+
+CELLS_OF_A_BLOCK = 4_000_000
+"""Numbers worked on at a time."""
+
+
+def compositions(
+    counts: Floats,
+    channel: Floats,
+    prior: Floats,
+    concentration: float,
+    *,
+    start: Floats | None = None,
+    steps: int = STEPS,
+) -> Floats:
+    """Most plausible shares of the values among each group's true rows, ``(groups, values)``.
+
+    Parameters
+    ----------
+    counts
+        ``(groups, values)``: published rows.
+    channel
+        ``matrix[true, published]``.
+    prior
+        ``(groups, values)``: shares believed beforehand.
+    concentration
+        Rows that these count for, above 0.
+    start
+        Shares to begin with.
+    steps
+        After how many to stop, converged or not.
+
+    Notes
+    -----
+    Expectation-maximization for the mode under a Dirichlet distribution: with n rows published as y, prior shares q
+    and a rows of them, ``p <- (a q + p * ((y / pT) T')) / (a + n)``.
+
+    Examples
+    --------
+    Nothing distorted: the group's rows and the prior ones, added up.
+
+    >>> compositions(np.array([[3.0, 0.0]]), np.eye(2), np.array([[0.5, 0.5]]), 1.0).tolist()
+    [[0.875, 0.125]]
+    """
+    shares = (prior if start is None else start).copy()
+    rows = counts.sum(axis=1)
+    moving = np.flatnonzero(rows > 0)
+    shares[rows <= 0] = prior[rows <= 0]
+    for _ in range(steps):
+        if not moving.size:
+            break
+        now = shares[moving]
+        expected = np.maximum(now @ channel, np.finfo(float).tiny)
+        linked = now * ((counts[moving] / expected) @ channel.T)
+        following = (concentration * prior[moving] + linked) / (concentration + rows[moving])[:, np.newaxis]
+        # Expectation-maximization keeps the sum; rounding over many steps does not.
+        following /= following.sum(axis=1, keepdims=True)
+        shares[moving] = following
+        moving = moving[np.abs(following - now).max(axis=1) > TOLERANCE]
+    return shares
+
+
+def choose_concentration(
+    counts: Floats, channel: Floats, prior: Floats, generator: np.random.Generator
+) -> float:
+    """How many rows the prior shares should count for, by predicting one half of the rows from the other.
+
+    Parameters
+    ----------
+    counts, channel, prior
+        As for :func:`compositions`; counts that are no whole numbers are rounded.
+    generator
+        Deals the published rows into halves.
+
+    Notes
+    -----
+    A fit judged by the rows it was made of would choose to believe them alone: each row explains itself. Half of the
+    rows is fitted with half of the concentration's weight beside it, so that the choice is about the whole.
+
+    Examples
+    --------
+    Groups that are what was believed lean on it; groups of their own do not.
+
+    >>> generator = np.random.default_rng(1)
+    >>> even = np.full((60, 2), 0.5)
+    >>> choose_concentration(np.full((60, 2), 10.0), np.eye(2), even, generator) >= 60
+    True
+    >>> choose_concentration(np.array([[20.0, 0.0], [0.0, 20.0]] * 30), np.eye(2), even, generator)
+    0.3
+    """
+    whole = np.round(counts).astype(np.int64)
+    useful = whole.sum(axis=1) >= 2
+    whole, shares = whole[useful], prior[useful]
+    if not len(whole):
+        return CONCENTRATIONS[0]
+    half: Integers = generator.binomial(whole, 0.5)
+    halves = (half.astype(np.float64), (whole - half).astype(np.float64))
+    judged = []
+    for concentration in CONCENTRATIONS:
+        fit = 0.0
+        for kept, held_out in (halves, halves[::-1]):
+            found = compositions(kept, channel, shares, concentration / 2)
+            shown = np.maximum(found @ channel, np.finfo(float).tiny)
+            fit += float((held_out * np.log(shown)).sum())
+        judged.append(fit)
+    return CONCENTRATIONS[int(np.argmax(judged))]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBeliefs:
+    """What is believed of people by their public group, with and without their own row.
+
+    Parameters
+    ----------
+    rows
+        The published rows.
+    prior
+        ``(groups, values)``: what is believed of people of each group before its rows are looked at.
+    concentration
+        Rows that the prior counts for.
+
+    Examples
+    --------
+    Two rows of one group, each kept with 3/4 in place of an even draw of two: one shows each value.
+
+    >>> kept = np.array([[0.75, 0.25], [0.25, 0.75]])
+    >>> rows = GroupedRows(np.array([[0]]), np.array([[1.0, 1.0]]), kept, np.ones(1))
+    >>> GroupBeliefs(rows, np.array([[0.5, 0.5]]), 4.0).of_members(np.array([0])).tolist()
+    [[0.5, 0.5]]
+    """
+
+    rows: GroupedRows
+    prior: Floats = field(repr=False)
+    concentration: float
+
+    @classmethod
+    def fitted(cls, rows: GroupedRows, prior: Floats) -> GroupBeliefs:
+        """With the concentration that published rows bear out; the same every time."""
+        generator = np.random.default_rng(0)
+        return cls(rows, prior, choose_concentration(rows.counts, rows.channel, prior, generator))
+
+    @cached_property
+    def compositions(self) -> Floats:
+        """Of the groups as published, ``(groups, values)``: what to believe of somebody like them."""
+        return compositions(self.rows.counts, self.rows.channel, self.prior, self.concentration)
+
+    def places(self, combinations: Integers) -> Integers:
+        """Group of each combination, -1 where no row is published of it."""
+        return places_among(combinations, self.rows.combinations)
+
+    def of_members(self, groups: Integers) -> Floats:
+        """Beliefs about members of some groups, ``(groups asked, values)``.
+
+        For each published value the composition of the other rows times the chance to show it, averaged over
+        the rows of the group: which one is the target's is not known. Where a sample was taken, the target may be
+        outside of it, and is then like the group.
+        """
+        found = np.empty((len(groups), len(self.rows.channel)))
+        for part, cells in self._blocks(groups):
+            own = np.zeros((part.stop - part.start, len(self.rows.channel)))
+            np.add.at(own, cells.place, cells.weight[:, np.newaxis] * cells.believed)
+            kept = self.rows.kept[groups[part], np.newaxis]
+            found[part] = kept * own + (1 - kept) * self.compositions[groups[part]]
+        return found
+
+    def left_out(self, groups: Integers, values: Integers) -> Floats:
+        """Beliefs about people of some groups who have these values, had their row not been published.
+
+        For the custodian, who knows the value: a published row is the target's own in proportion to how likely
+        it is to hide that value. The result is the composition of the other rows, averaged so.
+
+        Parameters
+        ----------
+        groups, values
+            ``(n,)`` each: group and true value.
+
+        Returns
+        -------
+        numpy.ndarray
+            ``(n, values)``.
+        """
+        found = np.empty((len(groups), len(self.rows.channel)))
+        for part, cells in self._blocks(groups):
+            whose = cells.weight * cells.believed[np.arange(len(cells.place)), values[part][cells.place]]
+            total = np.bincount(cells.place, whose, minlength=part.stop - part.start)
+            # A value that no published row can hide: any row may be the target's.
+            impossible = total[cells.place] <= 0
+            whose = np.where(impossible, cells.weight, whose / np.where(impossible, 1, total[cells.place]))
+            others = np.zeros((part.stop - part.start, len(self.rows.channel)))
+            np.add.at(others, cells.place, whose[:, np.newaxis] * cells.others)
+            kept = self.rows.kept[groups[part], np.newaxis]
+            found[part] = kept * others + (1 - kept) * self.compositions[groups[part]]
+        return found
+
+    def _blocks(self, groups: Integers) -> list[tuple[slice, _Cells]]:
+        """Some groups at a time, with the cells of each that hold rows."""
+        width = max(1, CELLS_OF_A_BLOCK // len(self.rows.channel) ** 2)
+        parts = [slice(at, min(at + width, len(groups))) for at in range(0, len(groups), width)]
+        return [(part, self._cells(groups[part])) for part in parts]
+
+    def _cells(self, groups: Integers) -> _Cells:
+        # People asked about may share a group; its cells are worked out once.
+        different, of_asked = np.unique(groups, return_inverse=True)
+        counts = self.rows.counts[different]
+        group, shown = np.nonzero(counts > 0)
+        others = counts[group]
+        others[np.arange(len(group)), shown] = np.maximum(counts[group, shown] - 1, 0)
+        whose = different[group]
+        shares = compositions(
+            others, self.rows.channel, self.prior[whose], self.concentration, start=self.compositions[whose]
+        )
+        evidence = shares * self.rows.channel[:, shown].T
+        total = evidence.sum(axis=1, keepdims=True)
+        # What can show nothing else is certain, however unlikely it was believed to be.
+        likely = np.where(total > 0, evidence, self.rows.channel[:, shown].T)
+        believed = likely / likely.sum(axis=1, keepdims=True)
+        weight = counts[group, shown] / counts.sum(axis=1)[group]
+        return _expanded(_Cells(group, weight, shares, believed), of_asked.ravel(), len(different))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Cells with rows: whose group they are of, their share of its rows, the others' shares, what a row of it hides."""
+
+    place: Integers
+    weight: Floats
+    others: Floats
+    believed: Floats
+
+
+def _expanded(cells: _Cells, of_asked: Integers, number: int) -> _Cells:
+    """The cells of every group asked for, groups that are asked for twice twice."""
+    if len(of_asked) == number and (of_asked == np.arange(number)).all():
+        return cells
+    order = np.argsort(cells.place, kind="stable")
+    sizes = np.bincount(cells.place, minlength=number)
+    starts = np.cumsum(sizes) - sizes
+    taken = sizes[of_asked]
+    place = np.repeat(np.arange(len(of_asked)), taken)
+    within = np.arange(len(place)) - np.repeat(np.cumsum(taken) - taken, taken)
+    chosen = order[starts[of_asked][place] + within]
+    return _Cells(place, cells.weight[chosen], cells.others[chosen], cells.believed[chosen])

@@ -1,0 +1,68 @@
+"""Beliefs from noisy or missing counts, against every count that a tiny cell may have."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sfumato.chance.noise import DiscreteLaplace
+from sfumato.laws.believing import beliefs_of_counts, expected_counts
+from sfumato.laws.believing.counted_cells import SURPRISE
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.law.row_beliefs import expected_copies
+
+
+def believed(count, mean):
+    """The distribution of a count beforehand, written out."""
+    geometric = (mean / (1 + mean)) ** count / (1 + mean)
+    return (1 - SURPRISE) * geometric + SURPRISE / ((count + 1) * (count + 2))
+
+
+def test_a_member_of_a_group_of_noisy_cells_is_believed_what_all_counts_say():
+    """The chance that a row drawn from all has a value, over all counts of two cells, each weighed by prior and noise."""
+    noise, shown, means, largest = DiscreteLaplace(scale=1.0), (2, 0), (1.0, 0.5), 60
+    total = np.zeros(2)
+    for counts in itertools.product(range(largest), repeat=2):
+        weight = np.prod(
+            [
+                believed(n, mean) * noise.probability([c - n])[0]
+                for n, c, mean in zip(counts, shown, means, strict=True)
+            ]
+        )
+        total += weight * np.array(counts)
+    noisy = np.array(shown)
+    expected = expected_counts(
+        np.zeros(2, np.int64),
+        np.full(2, largest - 1),
+        lambda rows: noise.probability(noisy[:, None] - rows),
+        np.array(means),
+    )
+    beliefs = beliefs_of_counts(expected[None], np.array([[0.5, 0.5]]), are_members=True)
+    np.testing.assert_allclose(beliefs[0], total / total.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shown", [0, 3, 4, 9])
+def test_copies_of_a_row_follow_from_the_matrix_itself(shown):
+    """The probabilities of the published matrix, row by row, in place of the formulas for a whole array."""
+    matrix = NoisyCountMatrix(k=3, epsilon=1.0, delta=0.01)
+    weights = np.array([matrix.row(n, 200)[shown] * believed(n, 2.0) for n in range(200)])
+    by_hand = weights @ np.arange(200) / weights.sum()
+    found = expected_copies(matrix, np.array([shown]), np.array([2.0]))
+    np.testing.assert_allclose(found, by_hand, rtol=1e-6)
+
+
+def test_a_large_count_is_not_outweighed_by_what_was_believed():
+    """A group that no model foresaw is seen all the same: a hundred rows with noise of about one."""
+    noise = DiscreteLaplace(scale=1.0)
+    found = expected_counts(
+        np.array([60]), np.array([140]), lambda rows: noise.probability(100 - rows), np.array([1e-5])
+    )
+    assert abs(found[0] - 100) < 1
+
+
+def test_where_nothing_is_possible_the_belief_beforehand_remains():
+    """A release that its law does not explain says nothing."""
+    found = expected_counts(np.array([0]), np.array([3]), lambda rows: np.zeros(rows.shape), np.array([0.25]))
+    assert found.tolist() == [0.25]

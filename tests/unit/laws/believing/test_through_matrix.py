@@ -1,0 +1,121 @@
+"""Beliefs by groups through a matrix, against every true table that a tiny group may have."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sfumato.laws.believing import GroupBeliefs, GroupedRows
+from sfumato.laws.believing.through_matrix import compositions
+
+CHANNEL = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
+SURE_OF_PRIOR = 1e12
+"""Rows of prior belief beside which published ones say nothing of the composition: then Bayes can be written out."""
+
+
+def group(counts, kept=1.0, channel=CHANNEL):
+    """One public group whose rows show these values."""
+    return GroupedRows(np.array([[0]]), np.array([counts], float), channel, np.array([kept]))
+
+
+def by_enumeration(prior, published):
+    """Belief about a row picked at random, over all true values that all rows may have."""
+    shown = [value for value, number in enumerate(published) for _ in range(number)]
+    total = np.zeros(len(prior))
+    for true in itertools.product(range(len(prior)), repeat=len(shown)):
+        weight = math.prod(prior[t] * CHANNEL[t, w] for t, w in zip(true, shown, strict=True))
+        for value in true:
+            total[value] += weight / len(shown)
+    return total / total.sum()
+
+
+@pytest.mark.parametrize("published", [(1, 0, 0), (0, 2, 1), (1, 1, 1), (3, 0, 1)])
+def test_a_member_of_a_group_is_believed_what_all_true_tables_say(published):
+    """With a known composition the belief is the average over the rows, each by Bayes."""
+    prior = np.array([0.5, 0.2, 0.3])
+    beliefs = GroupBeliefs(group(published), prior[np.newaxis], SURE_OF_PRIOR).of_members(np.array([0]))
+    np.testing.assert_allclose(beliefs[0], by_enumeration(prior, published), rtol=1e-6)
+
+
+def test_a_unique_row_that_nothing_distorted_is_read_off():
+    """However unlikely it was believed to be."""
+    rows = group((0, 0, 1), channel=np.eye(3))
+    beliefs = GroupBeliefs(rows, np.array([[1.0, 0.0, 0.0]]), 1.0).of_members(np.array([0]))
+    assert beliefs[0].tolist() == [0, 0, 1]
+
+
+def test_undistorted_rows_of_a_group_are_its_shares():
+    """The own row left out of the composition and put back as evidence: neither counted twice nor lost."""
+    rows = group((3, 1, 0), channel=np.eye(3))
+    beliefs = GroupBeliefs(rows, np.full((1, 3), 1 / 3), 4.0).of_members(np.array([0]))
+    np.testing.assert_allclose(beliefs[0], [0.75, 0.25, 0], atol=1e-12)
+
+
+def test_somebody_who_may_be_outside_the_sample_is_half_like_the_group():
+    """Belief of a member of whose group half was drawn: half of what its rows say, half of the composition."""
+    prior, published = np.array([0.5, 0.2, 0.3]), (0, 2, 1)
+    beliefs = GroupBeliefs(group(published, kept=0.5), prior[np.newaxis], SURE_OF_PRIOR)
+    expected = 0.5 * by_enumeration(prior, published) + 0.5 * prior
+    np.testing.assert_allclose(beliefs.of_members(np.array([0]))[0], expected, rtol=1e-6)
+
+
+def test_without_the_own_row_the_others_are_what_is_left():
+    """Two undistorted rows, one of each value: without the first there is the second, and one row of prior belief."""
+    rows = group((1, 1), channel=np.eye(2))
+    beliefs = GroupBeliefs(rows, np.array([[0.5, 0.5]]), 1.0)
+    left = beliefs.left_out(np.array([0, 0]), np.array([0, 1]))
+    np.testing.assert_allclose(left, [[0.25, 0.75], [0.75, 0.25]])
+
+
+def test_which_row_is_the_own_one_is_weighed_by_what_it_may_hide():
+    """Rows shown as 0 and 1, own value 0: the own row is the first with odds of T[0, 0] p_0 / Z_0 to T[0, 1] p_0 / Z_1."""
+    channel, prior = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])
+    rows = GroupedRows(np.array([[0]]), np.array([[1.0, 1.0]]), channel, np.ones(1))
+    concentration = 2.0
+    without = [
+        compositions(np.array([[0.0, 1.0]]), channel, prior[None], concentration)[0],
+        compositions(np.array([[1.0, 0.0]]), channel, prior[None], concentration)[0],
+    ]
+    hides = [each * channel[:, shown] for shown, each in enumerate(without)]
+    odds = np.array([each[0] / each.sum() for each in hides])
+    expected = (odds[0] * without[0] + odds[1] * without[1]) / odds.sum()
+    left = GroupBeliefs(rows, prior[None], concentration).left_out(np.array([0]), np.array([0]))
+    np.testing.assert_allclose(left[0], expected, rtol=1e-6)
+
+
+def test_groups_asked_for_again_are_answered_again():
+    """People of one group share its cells; the order and number in which they are asked for do not matter."""
+    generator = np.random.default_rng(3)
+    counts = generator.integers(0, 4, (5, 3)).astype(float)
+    counts[:, 0] += 1
+    rows = GroupedRows(np.arange(5)[:, None], counts, CHANNEL, np.ones(5))
+    beliefs = GroupBeliefs(rows, np.full((5, 3), 1 / 3), 2.0)
+    once = beliefs.of_members(np.arange(5))
+    np.testing.assert_allclose(beliefs.of_members(np.array([4, 1, 4, 0])), once[[4, 1, 4, 0]])
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(0, 6), min_size=3, max_size=3).filter(any),
+    st.floats(0.3, 1e4),
+    st.lists(st.floats(0.05, 1), min_size=3, max_size=3),
+)
+def test_compositions_are_the_mode_of_the_posterior(counts, concentration, weights):
+    """No small move from the fit to any corner raises the logarithm of the posterior by more than rounding."""
+    prior = np.array(weights) / sum(weights)
+    y = np.array(counts, float)
+
+    def height(p):
+        return float(y @ np.log(p @ CHANNEL) + concentration * (prior @ np.log(p)))
+
+    found = compositions(y[None], CHANNEL, prior[None], concentration, steps=20_000)[0]
+    np.testing.assert_allclose(found.sum(), 1)
+    for corner in np.eye(3):
+        # The stop at TOLERANCE leaves slopes of about the number of rows times it.
+        moved = 0.999 * found + 0.001 * corner
+        assert height(moved) <= height(found) + 1e-4 * (concentration + y.sum())
