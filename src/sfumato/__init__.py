@@ -12,6 +12,7 @@ from sfumato._version import __version__
 
 if TYPE_CHECKING:
     from sfumato.attacks import ATTACKS
+    from sfumato.custody.audit.auditing import audit
     from sfumato.custody.check import check_schema
     from sfumato.custody.choose import choose
     from sfumato.custody.infer import infer_schema
@@ -60,6 +61,7 @@ _HOMES = {
     "SamplePerturbScale": "sfumato.methods.sample_perturb_scale.design",
     "Schema": "sfumato.values.schema",
     "SfumatoError": "sfumato.errors",
+    "audit": "sfumato.custody.audit.auditing",
     "check_schema": "sfumato.custody.check",
     "choose": "sfumato.custody.choose",
     "infer_schema": "sfumato.custody.infer",
@@ -95,6 +97,7 @@ __all__ = [
     "Schema",
     "SfumatoError",
     "__version__",
+    "audit",
     "check_schema",
     "choose",
     "infer_schema",

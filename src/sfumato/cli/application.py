@@ -11,6 +11,7 @@ from sfumato._version import __version__
 from sfumato.cli import (
     attack,
     attacks,
+    audit,
     calibrate,
     counts,
     datasets,
@@ -140,3 +141,4 @@ _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "verify", verify.verify, verify.EXAMPLES, panel=AUDITOR)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)
 _add(app, "attack", attack.attack, attack.EXAMPLES, panel=AUDITOR)
+_add(app, "audit", audit.audit, audit.EXAMPLES, panel=AUDITOR)

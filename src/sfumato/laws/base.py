@@ -16,7 +16,6 @@ from sfumato.guarantees.base import Guarantee
 from sfumato.laws.asking import Formula, answer, binding
 from sfumato.laws.asking.formula import Target, refuse_unknown_target
 from sfumato.laws.believing import GroupBeliefs, GroupedRows, Posterior, SharedPrior, Targets
-from sfumato.laws.believing.targets import places_among
 from sfumato.values.arrays import Codes, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -238,10 +237,20 @@ class Law(Frozen):
         del published, public, sensitive
         return None
 
-    def prior(self, published: Published, targets: Targets) -> SharedPrior:
-        """What the release's estimates say of people by themselves, before its law does; the same for every law."""
+    def prior(self, published: Published, targets: Targets, *, only_outliers: bool = False) -> SharedPrior:
+        """What the release's estimates say of people by themselves, before its law does; the same for every law.
+
+        Parameters
+        ----------
+        published, targets
+            The release, and whom it is about.
+        only_outliers
+            Believe estimated cells only where they stand out from their noise.
+        """
         rows = self.grouped_rows(published, targets.names, targets.sensitive.name)
-        return SharedPrior.from_release(self, published, targets.public, targets.sensitive, rows)
+        return SharedPrior.from_release(
+            self, published, targets.public, targets.sensitive, rows, only_outliers=only_outliers
+        )
 
     def posterior(self, published: Published, targets: Targets, prior: SharedPrior) -> Posterior:
         """What somebody with the release and people's public values believes of their sensitive value.
@@ -262,7 +271,7 @@ class Law(Frozen):
         rows = self.grouped_rows(published, targets.names, targets.sensitive.name)
         if rows is None:
             return Posterior(before, targets.index)
-        groups = GroupBeliefs.fitted(rows, prior.at(targets.names, rows.combinations))
+        groups = GroupBeliefs.fitted(rows, prior, targets.names)
         places = groups.places(targets.combinations)
         known = places >= 0
         inside = places[known]
@@ -271,7 +280,7 @@ class Law(Frozen):
 
     def posterior_without(
         self, published: Published, targets: Targets, values: Integers, prior: SharedPrior
-    ) -> Posterior:
+    ) -> tuple[Posterior, Posterior]:
         """What would be believed of members had their own row not been published; for who knows their value.
 
         Parameters
@@ -280,6 +289,11 @@ class Law(Frozen):
             As for :meth:`posterior`.
         values
             ``(targets,)``: the true value of each.
+
+        Returns
+        -------
+        tuple
+            By the law, and by the shared prior alone.
 
         Raises
         ------
@@ -294,13 +308,15 @@ class Law(Frozen):
             )
         pairs = np.stack([targets.index, np.asarray(values, np.int64)], axis=1)
         different, index = np.unique(pairs, axis=0, return_inverse=True)
-        groups = GroupBeliefs.fitted(rows, prior.at(targets.names, rows.combinations))
+        groups = GroupBeliefs.fitted(rows, prior, targets.names)
         combinations = targets.combinations[different[:, 0]]
-        places = places_among(combinations, rows.combinations)
-        found = prior.at(targets.names, combinations)
+        places = groups.places(combinations)
         known = places >= 0
-        found[known] = groups.left_out(places[known], different[known, 1])
-        return Posterior(found, index.ravel().astype(np.int64))
+        found = prior.at(targets.names, combinations)
+        before = found.copy()
+        found[known], before[known] = groups.left_out(places[known], different[known, 1])
+        of_target = index.ravel().astype(np.int64)
+        return Posterior(found, of_target), Posterior(before, of_target)
 
     def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
         """What a reader must know of one answer beyond its interval; nothing unless a law says otherwise."""

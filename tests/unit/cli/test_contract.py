@@ -48,6 +48,8 @@ VERBS = [
     ("report",),
     ("attacks",),
     ("attack",),
+    ("audit",),
+    ("verify",),
 ]
 """Each as the words that call it; none is the command itself."""
 

@@ -7,12 +7,14 @@ others is what is believed beforehand, and the own row, whichever it is, the evi
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from sfumato.laws.believing.grouped_rows import GroupedRows
+from sfumato.laws.believing.prior import SharedPrior
 from sfumato.laws.believing.targets import places_among
 from sfumato.values.arrays import Floats, Integers
 
@@ -143,6 +145,9 @@ class GroupBeliefs:
         ``(groups, values)``: what is believed of people of each group before its rows are looked at.
     concentration
         Rows that the prior counts for.
+    without
+        Groups and published values ``(n,)`` to what is believed there without a row that shows the value, ``(n, values)``;
+        the prior itself where it does not rest on single rows.
 
     Examples
     --------
@@ -157,12 +162,22 @@ class GroupBeliefs:
     rows: GroupedRows
     prior: Floats = field(repr=False)
     concentration: float
+    without: Callable[[Integers, Integers], Floats] | None = None
 
     @classmethod
-    def fitted(cls, rows: GroupedRows, prior: Floats) -> GroupBeliefs:
-        """With the concentration that published rows bear out; the same every time."""
+    def fitted(cls, rows: GroupedRows, prior: SharedPrior, names: Sequence[str]) -> GroupBeliefs:
+        """On a prior of the whole release, with the concentration that published rows bear out; the same every time."""
+        before = prior.at(names, rows.combinations)
         generator = np.random.default_rng(0)
-        return cls(rows, prior, choose_concentration(rows.counts, rows.channel, prior, generator))
+        chosen = choose_concentration(rows.counts, rows.channel, before, generator)
+        # What a published row adds to the estimates of its categories: its row of the inverse, as often as it counts.
+        inverse = np.linalg.pinv(rows.channel)
+
+        def without(groups: Integers, shown: Integers) -> Floats:
+            added = inverse[shown] / rows.kept[groups][:, np.newaxis]
+            return prior.without_rows(names, rows.combinations[groups], added)
+
+        return cls(rows, before, chosen, without)
 
     @cached_property
     def compositions(self) -> Floats:
@@ -188,11 +203,11 @@ class GroupBeliefs:
             found[part] = kept * own + (1 - kept) * self.compositions[groups[part]]
         return found
 
-    def left_out(self, groups: Integers, values: Integers) -> Floats:
+    def left_out(self, groups: Integers, values: Integers) -> tuple[Floats, Floats]:
         """Beliefs about people of some groups who have these values, had their row not been published.
 
         For the custodian, who knows the value: a published row is the target's own in proportion to how likely
-        it is to hide that value. The result is the composition of the other rows, averaged so.
+        it is to hide that value. The result is what is believed from the other rows, averaged so.
 
         Parameters
         ----------
@@ -201,21 +216,26 @@ class GroupBeliefs:
 
         Returns
         -------
-        numpy.ndarray
-            ``(n, values)``.
+        tuple
+            ``(n, values)`` each: the composition of the group's others, and the prior without the row.
         """
-        found = np.empty((len(groups), len(self.rows.channel)))
+        size = len(self.rows.channel)
+        found, before = np.empty((len(groups), size)), np.empty((len(groups), size))
         for part, cells in self._blocks(groups):
             whose = cells.weight * cells.believed[np.arange(len(cells.place)), values[part][cells.place]]
             total = np.bincount(cells.place, whose, minlength=part.stop - part.start)
             # A value that no published row can hide: any row may be the target's.
             impossible = total[cells.place] <= 0
             whose = np.where(impossible, cells.weight, whose / np.where(impossible, 1, total[cells.place]))
-            others = np.zeros((part.stop - part.start, len(self.rows.channel)))
-            np.add.at(others, cells.place, whose[:, np.newaxis] * cells.others)
             kept = self.rows.kept[groups[part], np.newaxis]
-            found[part] = kept * others + (1 - kept) * self.compositions[groups[part]]
-        return found
+            for result, of_cells, of_group in (
+                (found, cells.others, self.compositions),
+                (before, cells.before, self.prior),
+            ):
+                others = np.zeros((part.stop - part.start, size))
+                np.add.at(others, cells.place, whose[:, np.newaxis] * of_cells)
+                result[part] = kept * others + (1 - kept) * of_group[groups[part]]
+        return found, before
 
     def _blocks(self, groups: Integers) -> list[tuple[slice, _Cells]]:
         """Some groups at a time, with the cells of each that hold rows."""
@@ -231,24 +251,24 @@ class GroupBeliefs:
         others = counts[group]
         others[np.arange(len(group)), shown] = np.maximum(counts[group, shown] - 1, 0)
         whose = different[group]
-        shares = compositions(
-            others, self.rows.channel, self.prior[whose], self.concentration, start=self.compositions[whose]
-        )
+        before = self.prior[whose] if self.without is None else self.without(whose, shown)
+        shares = compositions(others, self.rows.channel, before, self.concentration)
         evidence = shares * self.rows.channel[:, shown].T
         total = evidence.sum(axis=1, keepdims=True)
         # What can show nothing else is certain, however unlikely it was believed to be.
         likely = np.where(total > 0, evidence, self.rows.channel[:, shown].T)
         believed = likely / likely.sum(axis=1, keepdims=True)
         weight = counts[group, shown] / counts.sum(axis=1)[group]
-        return _expanded(_Cells(group, weight, shares, believed), of_asked.ravel(), len(different))
+        return _expanded(_Cells(group, weight, before, shares, believed), of_asked.ravel(), len(different))
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Cells with rows: whose group they are of, their share of its rows, the others' shares, what a row of it hides."""
+    """Cells with rows: of which group, what share of its rows; without one of them the prior and the others' shares."""
 
     place: Integers
     weight: Floats
+    before: Floats
     others: Floats
     believed: Floats
 
@@ -264,4 +284,5 @@ def _expanded(cells: _Cells, of_asked: Integers, number: int) -> _Cells:
     place = np.repeat(np.arange(len(of_asked)), taken)
     within = np.arange(len(place)) - np.repeat(np.cumsum(taken) - taken, taken)
     chosen = order[starts[of_asked][place] + within]
-    return _Cells(place, cells.weight[chosen], cells.others[chosen], cells.believed[chosen])
+    parts = (cells.weight, cells.before, cells.others, cells.believed)
+    return _Cells(place, *(each[chosen] for each in parts))

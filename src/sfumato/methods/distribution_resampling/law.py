@@ -11,7 +11,8 @@ import numpy as np
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import Formula, JointCounts, answer, binomial_limits, names_of, without_errors
 from sfumato.laws.base import Law, Published, Target
-from sfumato.values.arrays import Floats
+from sfumato.laws.believing import Posterior, SharedPrior, Targets
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Limits
@@ -44,6 +45,15 @@ class ResampledRows(Law):
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> ResampledCounts:
         """Counts of one resampled attribute alone, or of attributes published as they are."""
         return ResampledCounts(published, self, asked)
+
+    def posterior_without(
+        self, published: Published, targets: Targets, values: Integers, prior: SharedPrior
+    ) -> tuple[Posterior, Posterior]:
+        """The same: a row's own value is no more in what it shows than anybody's."""
+        if targets.sensitive.name not in self.attributes:
+            return super().posterior_without(published, targets, values, prior)
+        same = self.posterior(published, targets, prior)
+        return same, same
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"

@@ -68,7 +68,7 @@ def test_without_the_own_row_the_others_are_what_is_left():
     """Two undistorted rows, one of each value: without the first there is the second, and one row of prior belief."""
     rows = group((1, 1), channel=np.eye(2))
     beliefs = GroupBeliefs(rows, np.array([[0.5, 0.5]]), 1.0)
-    left = beliefs.left_out(np.array([0, 0]), np.array([0, 1]))
+    left, _ = beliefs.left_out(np.array([0, 0]), np.array([0, 1]))
     np.testing.assert_allclose(left, [[0.25, 0.75], [0.75, 0.25]])
 
 
@@ -84,8 +84,9 @@ def test_which_row_is_the_own_one_is_weighed_by_what_it_may_hide():
     hides = [each * channel[:, shown] for shown, each in enumerate(without)]
     odds = np.array([each[0] / each.sum() for each in hides])
     expected = (odds[0] * without[0] + odds[1] * without[1]) / odds.sum()
-    left = GroupBeliefs(rows, prior[None], concentration).left_out(np.array([0]), np.array([0]))
+    left, before = GroupBeliefs(rows, prior[None], concentration).left_out(np.array([0]), np.array([0]))
     np.testing.assert_allclose(left[0], expected, rtol=1e-6)
+    np.testing.assert_allclose(before[0], prior)
 
 
 def test_groups_asked_for_again_are_answered_again():

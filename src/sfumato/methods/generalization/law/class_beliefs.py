@@ -82,6 +82,21 @@ class PublishedClasses:
             found[part] = np.where(total > 0, weights / np.where(total > 0, total, 1), prior[part])
         return found, is_matched
 
+    def rows_that_may_be(self, combinations: Integers, counts: Floats) -> Floats:
+        """True rows that may stand behind each class by sensitive value, ``(classes, values)``.
+
+        Parameters
+        ----------
+        combinations, counts
+            ``(combinations, attributes)`` and ``(combinations, values)``: the rows of a table.
+        """
+        width = max(1, NUMBERS_OF_A_BLOCK // max(len(self.counts), 1))
+        found = np.zeros_like(self.counts)
+        for at in range(0, len(combinations), width):
+            part = slice(at, at + width)
+            found += self._matching(combinations[part]).T.astype(np.float64) @ counts[part]
+        return found
+
     def _matching(self, combinations: Integers) -> Booleans:
         """Whether each person may be in each class, ``(combinations, classes)``."""
         found = np.ones((len(combinations), len(self.counts)), bool)

@@ -132,11 +132,11 @@ class GeneralizedRows(Law):
         found = prior.at(targets.names, targets.combinations)
         if targets.sensitive.name in self.covers:
             return Posterior(found, targets.index)
-        classes = self._classes(published, targets)
+        classes = self.classes(published, targets)
         beliefs, _ = classes.beliefs(targets.combinations, found, are_members=targets.are_members)
         return Posterior(beliefs, targets.index)
 
-    def _classes(self, published: Published, targets: Targets) -> PublishedClasses:
+    def classes(self, published: Published, targets: Targets) -> PublishedClasses:
         """Published combinations of the public attributes known, and what each may stand for."""
         columns = [name for name in targets.names if self.published_size(name) > 1]
         found = published.count_occupied((*columns, targets.sensitive.name))

@@ -1,0 +1,256 @@
+"""Audits: every attack that applies to a release, held against the truth and against people who are not in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from sfumato.attacks import ATTACKS
+from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.audit.attackers import LAW
+from sfumato.custody.audit.calibration import brier_parts, reliability
+from sfumato.custody.audit.controls import DESIGN, Controlled, attack_present, control_trials
+from sfumato.custody.audit.measuring import (
+    MEANINGS,
+    NINE,
+    TOP,
+    Side,
+    Trial,
+    measure,
+    measure_rare,
+    score_side,
+)
+from sfumato.custody.audit.people import EXACT_PUBLIC, People, people_of, refuse_other_rows
+from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped
+from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrated
+from sfumato.custody.audit.truth_checks import check_against_truth
+from sfumato.custody.audit.worst_groups import worst_groups
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import DataError, ParameterError
+from sfumato.laws.believing.targets import places_among
+from sfumato.release import Release
+from sfumato.release.verifying import Check, judged, verify_release
+from sfumato.values.number_text import counted
+from sfumato.values.schema import Role
+
+FAMILY_LEVEL = 1e-4
+"""Probability that an audit says "refuted" of a release that is what it says, over everything tested."""
+
+REPEATS = 5
+"""Releases of the design, where it must be published again for a control."""
+
+SCORED = ("posterior", "anatomy-naive-bayes")
+"""Attacks whose beliefs about single people are scored."""
+
+REASONS = {
+    "linking": "its beliefs are those of posterior, which leaves the own row out besides",
+    "averaging": "give several releases of the table: they are then attacked together",
+    "small-sum": "repeats the drawing; audit_small_sums does that on the private rows",
+    "outside-linking": "finds rows, and says nothing of values beyond their class, which posterior does",
+    "sparse-linking": "finds units by some of their items; rows of one kind have none",
+    "group-frequency": "states how well groups are known, which posterior turns into beliefs about people",
+    "scale-factor": "states the size of samples, and no person's value",
+    "ratio": "states how well shares of groups are known, which posterior turns into beliefs about people",
+}
+"""Why an attack that applies is not scored by itself."""
+
+
+def audit(
+    release: Release | Sequence[Release],
+    table: PrivateTable,
+    *,
+    control: PrivateTable | None = None,
+    repeats: int = REPEATS,
+    seed: int | None = None,
+) -> AuditResult:
+    """Attack a release as everybody can, and hold what is believed against the truth. Private.
+
+    Parameters
+    ----------
+    release
+        What was published, or several releases of one table, which are then attacked together.
+    table
+        The private rows it was published from.
+    control
+        People like those in the table who are known not to be in it. Without them everybody is compared with what would
+        be believed had their own row been left out, where the law allows it; else the design is published again without
+        a fifth of the rows, and the figures are about the design.
+    repeats
+        Releases of the design where it is published again; at least 3.
+    seed
+        Repeats splits and draws, for tests; nothing is published.
+
+    Raises
+    ------
+    DataError
+        When the table has other attributes, categories or rows than the release.
+
+    Examples
+    --------
+    >>> from sfumato import RandomizedResponse
+    >>> from sfumato.testing import release_in_memory, sample_table
+    >>> table = sample_table(800)
+    >>> audit(release_in_memory(table, RandomizedResponse(retention=0.5), seed=1), table, seed=1)
+    AuditResult(randomized-response: nothing refuted; job)
+    """
+    releases = (release,) if isinstance(release, Release) else tuple(release)
+    if not releases:
+        raise ParameterError("there is no release to audit. Give one, or several.", parameter="release")
+    if repeats < 3:
+        raise ParameterError(
+            f"repeats must be 3 or more, got {repeats}: fewer give no interval.", parameter="repeats"
+        )
+    noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    generator = np.random.default_rng(seed)
+    checks = [check for each in releases for check in _own_checks(each)]
+    attributes: list[AttributeAudit] = []
+    tested: list[LawCheck] = []
+    skipped: list[Skipped] = [each for one in releases for each in _unscored(one)]
+    names = [each.name for each in releases[0].schema.with_role(Role.SENSITIVE)]
+    public = releases[0].schema.with_role(Role.QUASI_IDENTIFIER)
+    if table.schema.long is not None or not names or not public:
+        skipped.append(
+            Skipped("beliefs about people", "the release has no public attributes with a sensitive one")
+        )
+        names = []
+    for name in names:
+        people = people_of(table, releases[0], name)
+        for each in releases:
+            refuse_other_rows(each, people)
+            found = check_against_truth(each, people, table)
+            tested += [LawCheck(one.about, one.p_value, one.sentence) for one in found]
+            if not found:
+                skipped.append(
+                    Skipped(f"the law of {each.method}", "no test of it against the truth is known")
+                )
+        outside = None if control is None else people_of(control, releases[0], name)
+        if outside is not None and outside.number < FEWEST_TARGETS:
+            raise DataError(
+                f"the control has {counted(outside.number, 'row')}, too few for an interval: at least {FEWEST_TARGETS} are needed. "
+                "Give more people who are not in the table, or none.",
+                number_of_rows=outside.number,
+            )
+        present = attack_present(releases, people, generator)
+        controlled = control_trials(
+            releases,
+            table,
+            people,
+            present,
+            outside,
+            repeats=repeats,
+            generator=generator,
+            noise=noise,
+        )
+        attributes.append(_scored(releases, people, present, controlled, generator))
+        if not controlled.is_of_release:
+            skipped.append(
+                Skipped(
+                    f"comparison of this very release for {name}",
+                    "a single row cannot be taken out of it; the design was published again instead",
+                )
+            )
+    return AuditResult(
+        tuple(each.method for each in releases),
+        tuple(checks),
+        tuple(tested),
+        tuple(attributes),
+        tuple(dict.fromkeys(skipped)),
+        FAMILY_LEVEL,
+        _caveats(table),
+    )
+
+
+def _scored(
+    releases: Sequence[Release],
+    people: People,
+    present: Side,
+    controlled: Controlled,
+    generator: np.random.Generator,
+) -> AttributeAudit:
+    margin = people.margin()
+    rare = rare_values(margin)
+    found = measure(controlled.trials, margin)
+    top = found[TOP].attackers
+    own = score_side(present, margin, 0)
+    here = {
+        name: max(each.mean for each in own[name].values() if not np.isnan(each.mean))
+        if any(not np.isnan(each.mean) for each in own[name].values())
+        else float("nan")
+        for name in MEANINGS
+    }
+    beliefs = present.beliefs[LAW][present.is_drawn]
+    truth = present.people.truth[present.is_drawn]
+    stated, right = beliefs.max(axis=1), beliefs.argmax(axis=1) == truth
+    winner = max(own[NINE], key=lambda attacker: own[NINE][attacker].mean)
+    sure = recalibrated(present.beliefs[winner], present.people.truth, margin, generator)
+    return AttributeAudit(
+        attribute=people.sensitive.name,
+        control=controlled.control,
+        measured=found,
+        of_this_release=here,
+        rare=measure_rare(controlled.trials, rare),
+        rare_values=tuple(people.sensitive.labels[code] for code in rare),
+        groups=worst_groups(controlled.trials, top),
+        reliability=reliability(stated, right).to_table(),
+        brier=brier_parts(stated, right),
+        proved_outside=_proved_outside(releases, controlled),
+        exposed=present.people.take(sure.max(axis=1) >= 0.9),
+        beliefs=sure[sure.max(axis=1) >= 0.9],
+    )
+
+
+def _proved_outside(releases: Sequence[Release], controlled: Controlled) -> float | None:
+    """Share of control people whose public values no published row has: the release proves that they are not in it."""
+    if controlled.control == DESIGN or controlled.trials[0].is_paired:
+        shares = [_not_among(each) for each in controlled.trials if not each.is_paired]
+        is_exact = all(each.manifest.law["law"] in EXACT_PUBLIC for each in releases)
+        return float(np.mean(shares)) if shares and is_exact else None
+    trial = controlled.trials[0]
+    for release in releases:
+        if release.manifest.law["law"] not in EXACT_PUBLIC:
+            return None
+    return _not_among(trial)
+
+
+def _not_among(trial: Trial) -> float:
+    """Of control people drawn at random, how many no member attacked shares all public values with."""
+    known = np.unique(trial.present.people.rows, axis=0)
+    drawn = trial.absent.people.rows[trial.absent.is_drawn]
+    return float((places_among(drawn, known) < 0).mean())
+
+
+def _own_checks(release: Release) -> Iterator[Check]:
+    """What can be checked without the private rows, first."""
+    if release.folder is not None:
+        yield from verify_release(release.folder, engine=release.engine).checks
+        return
+    for promise, judgement in judged(release):
+        about = f"promise {promise.model_dump()['guarantee']}"
+        if judgement is None:
+            yield Check(about, "cannot be told", promise.statement)
+        else:
+            yield Check(about, "holds" if judgement.holds else "broken", judgement.sentence)
+
+
+def _unscored(release: Release) -> Iterator[Skipped]:
+    for name, attack in ATTACKS.members.items():
+        if name in SCORED:
+            continue
+        if not attack.applies_to(release):
+            yield Skipped(f"attack {name}", f"does not apply to releases of {release.method}")
+        else:
+            reason = REASONS.get(name, "makes no guess about a person's value that can be scored")
+            yield Skipped(f"attack {name}", reason)
+
+
+def _caveats(table: PrivateTable) -> tuple[str, ...]:
+    units = table.schema.with_role(Role.UNIT, Role.HOUSEHOLD)
+    together = (
+        ("Rows of one unit or household were not kept together when people were held out.",) if units else ()
+    )
+    return (
+        "Measured against these attackers on this table; a better attacker would find more.",
+        "Computed from the private rows: for your eyes, not for publication.",
+        *together,
+    )

@@ -1,0 +1,182 @@
+"""The people of a private table as an attacker knows them, with their true values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.data.coded_rows import CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import DataError
+from sfumato.laws.believing import Targets
+from sfumato.laws.believing.targets import places_among
+from sfumato.methods.sample_perturb_scale.design.merged_attributes import BETWEEN_LABELS
+from sfumato.release import Release
+from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.number_text import counted
+from sfumato.values.schema import Attribute, Role
+
+LEAST_LINKABLE = 200
+"""People that the most linkable are at least."""
+
+SHARE_LINKABLE = 0.01
+"""Share of all people that the most linkable are at least."""
+
+MOST_TARGETS = 50_000
+"""People attacked at most, drawn at random; the most linkable are taken besides."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """People by public values and true sensitive value, in the categories that a release is asked in.
+
+    Parameters
+    ----------
+    public, sensitive
+        The attributes.
+    codes
+        Each attribute's codes, ``(people,)``.
+    """
+
+    public: tuple[Attribute, ...]
+    sensitive: Attribute
+    codes: Mapping[str, Integers] = field(repr=False)
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return len(self.truth)
+
+    @property
+    def truth(self) -> Integers:
+        """Everybody's true sensitive value."""
+        return self.codes[self.sensitive.name]
+
+    @property
+    def rows(self) -> Integers:
+        """Public codes, ``(people, attributes)``."""
+        return np.stack([self.codes[each.name] for each in self.public], axis=1)
+
+    def take(self, chosen: Integers | Booleans) -> People:
+        """Some of them."""
+        return People(self.public, self.sensitive, {name: each[chosen] for name, each in self.codes.items()})
+
+    def targets(self, *, are_members: bool) -> Targets:
+        """As somebody who wants to know their sensitive values sees them."""
+        return Targets.of(self.public, self.sensitive, self.codes, are_members=are_members)
+
+    def sizes_among(self, members: People, *, are_members: bool) -> Integers:
+        """How many people of a table share each one's public values, the person included."""
+        known, counts = np.unique(members.rows, axis=0, return_counts=True)
+        places = places_among(self.rows, known)
+        return np.where(places >= 0, counts[places], 0) + (0 if are_members else 1)
+
+    def margin(self) -> Floats:
+        """Shares of the sensitive values."""
+        return np.bincount(self.truth, minlength=self.sensitive.size) / max(self.number, 1)
+
+
+def people_of(table: PrivateTable, release: Release, sensitive: str) -> People:
+    """Everybody in a table, in the categories of a release.
+
+    Raises
+    ------
+    DataError
+        Naming every attribute of the release that the table has not, or in other categories.
+    """
+    public = tuple(each for each in release.schema.with_role(Role.QUASI_IDENTIFIER) if each.name != sensitive)
+    attributes = (*public, release.schema[sensitive])
+    recoding = {each.name: recode(table, each) for each in attributes}
+    refuse_other_attributes([each.name for each in attributes if recoding[each.name] is None])
+    gathered = CodedRows.gathered(table.schema, table.scan([each.name for each in attributes]))
+    return People(
+        public,
+        release.schema[sensitive],
+        {
+            name: np.asarray(codes, np.int64)[gathered.codes[name].astype(np.int64)]
+            for name, codes in recoding.items()
+            if codes is not None
+        },
+    )
+
+
+def refuse_other_attributes(names: list[str]) -> None:
+    """Refuse a table that lacks what a release has."""
+    if names:
+        raise DataError(
+            f"the table has not the same {', '.join(names)} as the release: no such attribute, or other categories. "
+            "Give the table that was published from, with the schema it was published by.",
+            attribute=names[0],
+        )
+
+
+def recode(table: PrivateTable, attribute: Attribute) -> Integers | None:
+    """For every code of the table's attribute that of the release's; None where they are not the same attribute.
+
+    Merged categories are told by their labels, which name all that were merged.
+    """
+    if attribute.name not in table.schema:
+        return None
+    exact = {label: code for code, label in enumerate(attribute.labels)}
+    merged = {part: code for label, code in exact.items() for part in label.split(BETWEEN_LABELS)}
+    codes = [exact.get(label, merged.get(label, -1)) for label in table.schema[attribute.name].labels]
+    if -1 in codes or len(set(codes)) != attribute.size:
+        return None
+    return np.array(codes, np.int64)
+
+
+def most_linkable(sizes: Integers) -> Booleans:
+    """Who is among the people of the smallest public groups, taken until they are enough to be counted.
+
+    Whole sizes are taken, so that control people are chosen by the same rule.
+
+    Examples
+    --------
+    >>> most_linkable(np.array([1] * 250 + [9] * 9_750)).sum()
+    np.int64(250)
+    """
+    return np.asarray(sizes <= largest_linkable(sizes))
+
+
+def largest_linkable(sizes: Integers) -> int:
+    """The size of group up to which people count among the most linkable; 0 where there is nobody."""
+    if not sizes.size:
+        return 0
+    present, counts = np.unique(sizes, return_counts=True)
+    enough = max(LEAST_LINKABLE, SHARE_LINKABLE * sizes.size)
+    place = int(np.searchsorted(np.cumsum(counts), enough))
+    return int(present[min(place, len(present) - 1)])
+
+
+def refuse_other_rows(release: Release, people: People) -> None:
+    """Refuse a table that cannot be the one that was published from, where rows show everybody's public values.
+
+    Raises
+    ------
+    DataError
+        With the numbers of rows that differ.
+    """
+    names = [each.name for each in people.public]
+    rows = release.tables[0].schema_of_attributes
+    changed = release.law.changed_attributes
+    if release.manifest.law["law"] not in EXACT_PUBLIC or any(
+        name not in rows or name in changed for name in names
+    ):
+        return
+    published = release.count_occupied(names)
+    codes = np.stack([each.astype(np.int64) for each in published.codes], axis=1)
+    known, counts = np.unique(people.rows, axis=0, return_counts=True)
+    places = places_among(codes, known)
+    missing = int(published.counts[places < 0].sum())
+    surplus = int(np.maximum(published.counts - counts[places], 0)[places >= 0].sum())
+    if missing + surplus:
+        raise DataError(
+            f"the release holds {counted(missing + surplus, 'row')} whose {', '.join(names)} the table's rows have not as often. "
+            "Give the table that was published from."
+        )
+
+
+EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows")
+"""Laws whose first table shows everybody's public values as they are, once for each row."""

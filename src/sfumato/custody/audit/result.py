@@ -1,0 +1,352 @@
+"""What an audit found: tables for the custodian, a verdict, and the exposed people in a file of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.attacks.base import PeopleGuesses
+from sfumato.custody.audit.calibration import BrierParts
+from sfumato.custody.audit.measuring import BRIER, LINKABLE, MEANINGS, Measured, RareMeasured
+from sfumato.custody.audit.people import People
+from sfumato.custody.audit.scores import RareRecall, wilson
+from sfumato.custody.audit.worst_groups import GroupMeasured
+from sfumato.release.verifying import Check
+from sfumato.values.arrays import Floats
+from sfumato.values.number_text import Cell, counted, percent
+from sfumato.values.result_tables import ResultTable
+
+FEWEST_COUNTED = 10
+"""Numbers of people below which a report does not state the number."""
+
+TOO_FEW = "too few"
+
+
+@dataclass(frozen=True)
+class LawCheck:
+    """A statement of the law held against the truth."""
+
+    about: str
+    p_value: float
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """What was not done, and why."""
+
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeAudit:
+    """Everything about one sensitive attribute.
+
+    Parameters
+    ----------
+    attribute
+        Its name.
+    control
+        Who people were compared with.
+    measured
+        Scores, with and without the person in the table.
+    of_this_release
+        The same with, for the release itself.
+    rare, rare_values
+        Holders of rare values found, and which values are rare.
+    groups
+        Public categories with the largest excess.
+    reliability, brier
+        Whether stated probabilities hold.
+    proved_outside
+        Share of control people whom the release proves to be outside; None where it cannot, or nobody was compared.
+    exposed, beliefs
+        People whose value is stated with nine tenths or more, and what is stated. Private, and in no table.
+    """
+
+    attribute: str
+    control: str
+    measured: Mapping[str, Measured]
+    of_this_release: Mapping[str, float]
+    rare: tuple[RareMeasured, ...]
+    rare_values: tuple[str, ...]
+    groups: tuple[GroupMeasured, ...]
+    reliability: ResultTable
+    brier: BrierParts
+    proved_outside: float | None
+    exposed: People = field(repr=False)
+    beliefs: Floats = field(repr=False)
+
+    def tables(self) -> tuple[ResultTable, ...]:
+        """Scores, rare values, worst groups, reliability."""
+        return tuple(
+            each
+            for each in (
+                self._scores(),
+                self._rare() if self.rare else None,
+                self._worst() if self.groups else None,
+                ResultTable(
+                    f"Probabilities stated for {self.attribute}, and how often they were right (law)",
+                    self.reliability.columns,
+                    self.reliability.rows,
+                    is_private=True,
+                ),
+            )
+            if each is not None
+        )
+
+    def sentences(self) -> tuple[str, ...]:
+        """What the figures mean."""
+        headline = self.measured[LINKABLE].difference
+        found = [f"{name}: {meaning}." for name, meaning in MEANINGS.items()]
+        if headline is None:
+            found.insert(
+                0, f"Too few people can be told by their public values to say what {self.attribute} loses."
+            )
+        else:
+            found.insert(
+                0,
+                f"Of the people whom public values tell best, {percent(headline.present)} have their {self.attribute} guessed; "
+                f"{percent(headline.absent)} would without their row: being in the table costs {_points(headline.excess)} "
+                f"({_points(headline.low)} to {_points(headline.high)}).",
+            )
+        found.append(
+            f"Stated probabilities: Brier score {self.brier.brier:.4f}, of which {self.brier.calibration:.4f} because they do not "
+            f"hold and {self.brier.refinement:.4f} because people of one probability differ."
+        )
+        if self.proved_outside is not None:
+            found.append(
+                f"{percent(self.proved_outside, decimals=1)} of control people have public values that no row of the table has: a "
+                "release that shows public values as they are proves them outside."
+            )
+        return tuple(found)
+
+    def _scores(self) -> ResultTable:
+        rows: list[tuple[Cell, ...]] = []
+        for name, each in self.measured.items():
+            here = self.of_this_release[name] * (-1 if name == BRIER else 1)
+            if each.difference is None:
+                rows.append((name, here, *([TOO_FEW] * 5), *each.attackers))
+                continue
+            found = each.difference
+            rows.append(
+                (
+                    name,
+                    here,
+                    found.present,
+                    found.absent,
+                    found.excess,
+                    found.low,
+                    found.high,
+                    *each.attackers,
+                )
+            )
+        return ResultTable(
+            f"What is learned about {self.attribute}, against {self.control}",
+            (
+                "score",
+                "this release",
+                "with",
+                "without",
+                "excess",
+                "low",
+                "high",
+                "best with",
+                "best without",
+            ),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def _rare(self) -> ResultTable:
+        rows = []
+        for each in self.rare:
+            for name, recall, who in (
+                ("with", each.present, each.attackers[0]),
+                ("without", each.absent, each.attackers[1]),
+            ):
+                low, high = wilson(recall.found, recall.holders)
+                share = recall.recall if recall.holders else TOO_FEW
+                rows.append((f"{percent(each.precision)}", name, _number(recall), share, low, high, who))
+        return ResultTable(
+            f"Holders of the rarest {self.attribute} found ({counted(len(self.rare_values), 'value')})",
+            ("guesses right", "person in the table", "holders", "found", "low", "high", "best"),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def _worst(self) -> ResultTable:
+        rows = tuple(
+            (
+                f"{each.attribute} = {each.category}",
+                each.people,
+                each.difference.present,
+                each.difference.absent,
+                each.difference.excess,
+                each.difference.low,
+                each.difference.high,
+            )
+            for each in self.groups
+        )
+        return ResultTable(
+            f"Groups whose {self.attribute} is guessed most by their being in the table (intervals hold for all together)",
+            ("group", "people", "with", "without", "excess", "low", "high"),
+            rows,
+            is_private=True,
+        )
+
+    def people(self) -> PeopleGuesses:
+        """The exposed people: public values, the value stated, how surely, and whether it is right."""
+        guessed = self.beliefs.argmax(axis=1)
+        columns: dict[str, Sequence[Cell]] = {
+            each.name: [each.labels[code] for code in self.exposed.codes[each.name]]
+            for each in self.exposed.public
+        }
+        columns["attribute"] = [self.attribute] * len(guessed)
+        columns["stated"] = [self.exposed.sensitive.labels[code] for code in guessed]
+        columns["probability"] = self.beliefs.max(axis=1).tolist()
+        columns["right"] = ["yes" if each else "no" for each in guessed == self.exposed.truth]
+        return PeopleGuesses(columns)
+
+
+@dataclass(frozen=True, eq=False)
+class AuditResult:
+    """What an audit found. Private, all of it.
+
+    Parameters
+    ----------
+    methods
+        Of the releases audited.
+    checks
+        What can be checked of a release by itself.
+    law_checks
+        What its law states, held against the truth.
+    attributes
+        By sensitive attribute, what attackers learn.
+    skipped
+        What was not done, and why.
+    level
+        Probability of calling a true law refuted, over all checks.
+    caveats
+        Sentences a reader must know.
+    """
+
+    methods: tuple[str, ...]
+    checks: tuple[Check, ...]
+    law_checks: tuple[LawCheck, ...]
+    attributes: tuple[AttributeAudit, ...]
+    skipped: tuple[Skipped, ...]
+    level: float
+    caveats: tuple[str, ...]
+
+    @property
+    def level_of_each(self) -> float:
+        """The level that each of the law's statements is tested at."""
+        return self.level / max(len(self.law_checks), 1)
+
+    @property
+    def refuted(self) -> tuple[str, ...]:
+        """What does not hold: promises that tables break, and statements of the law that the truth rules out."""
+        return (
+            *(each.about for each in self.checks if each.verdict == "broken"),
+            *(each.about for each in self.law_checks if each.p_value < self.level_of_each),
+        )
+
+    @property
+    def is_refuted(self) -> bool:
+        """Something the release says of itself is not so."""
+        return bool(self.refuted)
+
+    def __repr__(self) -> str:
+        found = f"refuted: {', '.join(self.refuted)}" if self.is_refuted else "nothing refuted"
+        names = ", ".join(each.attribute for each in self.attributes)
+        return f"AuditResult({' and '.join(self.methods)}: {found}; {names})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        tests = f"{counted(len(self.law_checks), 'test')} of the law at a family-wise level of {self.level:g}"
+        if self.is_refuted:
+            return f"REFUTED: {'; '.join(self.refuted)} ({tests})."
+        return f"Not refuted in {tests}."
+
+    def tables(self) -> tuple[ResultTable, ...]:
+        """All tables in order."""
+        own = ResultTable(
+            "What the release says of itself",
+            ("about", "verdict"),
+            tuple((each.about, each.verdict) for each in self.checks),
+        )
+        law = ResultTable(
+            "What its law says, against the private rows",
+            ("about", "p-value at most", "numbers"),
+            tuple((each.about, each.p_value, each.sentence) for each in self.law_checks),
+            is_private=True,
+        )
+        left = ResultTable(
+            "Not done", ("what", "why"), tuple((each.what, each.reason) for each in self.skipped)
+        )
+        scored = tuple(table for each in self.attributes for table in each.tables())
+        return (own, law, *scored, left)
+
+    def summary(self) -> str:
+        """Verdict, tables, what they mean, caveats."""
+        meanings = [sentence for each in self.attributes for sentence in each.sentences()]
+        several = (
+            [f"{len(self.methods)} releases of one table, used together."] if len(self.methods) > 1 else []
+        )
+        tables = [each.to_text() for each in self.tables() if each.rows]
+        return "\n\n".join([self.verdict, *several, *tables, "\n".join(meanings), *self.caveats])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, without anything about single people."""
+        return {
+            "methods": list(self.methods),
+            "refuted": list(self.refuted),
+            "verdict": self.verdict,
+            "level": self.level,
+            "checks": [asdict(each) for each in self.checks],
+            "law_checks": [asdict(each) for each in self.law_checks],
+            "attributes": [
+                {
+                    "attribute": each.attribute,
+                    "control": each.control,
+                    "proved_outside": each.proved_outside,
+                    "rare_values": list(each.rare_values),
+                    "tables": [table.to_dict() for table in each.tables()],
+                    "meaning": list(each.sentences()),
+                }
+                for each in self.attributes
+            ],
+            "skipped": [asdict(each) for each in self.skipped],
+            "caveats": list(self.caveats),
+        }
+
+    def write_people(self, path: Path) -> int:
+        """Write the exposed people of all attributes to a file that its owner alone can read; gives their number."""
+        parts = [each.people() for each in self.attributes]
+        names = list(dict.fromkeys(name for each in parts for name in each.columns))
+        columns: dict[str, Sequence[Cell]] = {
+            name: [
+                cell for each in parts for cell in each.columns.get(name, [""] * len(each.columns["stated"]))
+            ]
+            for name in names
+        }
+        PeopleGuesses(columns or {"stated": []}).write(path)
+        return len(columns.get("stated", []))
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.1f} points" if np.isfinite(share) else "unknown"
+
+
+def _number(recall: RareRecall) -> Cell:
+    return recall.holders if recall.holders >= FEWEST_COUNTED else f"fewer than {FEWEST_COUNTED}"

@@ -1,0 +1,143 @@
+"""Rows whose sensitive values were drawn, against the true ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sfumato.custody.audit.people import People, recode
+from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
+from sfumato.data.private_table import PrivateTable
+from sfumato.laws.believing.targets import places_among
+from sfumato.methods.distribution_resampling.law import ResampledRows
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.release import Release
+from sfumato.values.arrays import Floats, Integers
+
+
+def perturbed(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
+    """Margins of perturbed attributes, and agreement of sensitive values with their public group."""
+    law = release.law
+    assert isinstance(law, PerturbedRows)
+    for name, distortion in law.distortions.items():
+        codes = recode(table, release.schema[name])
+        if codes is None:
+            continue
+        true = np.zeros(distortion.size)
+        np.add.at(true, codes, table.count_by([name]).counts)
+        yield _margin(name, release.count_by([name]).counts, true, distortion.dense())
+    rows = law.grouped_rows(release, [each.name for each in people.public], people.sensitive.name)
+    if rows is not None:
+        places = places_among(people.rows, rows.combinations)
+        yield _agreement(people, places, rows.counts, rows.channel)
+
+
+def _margin(name: str, published: Integers, true: Floats, channel: Floats) -> TruthCheck:
+    """Each category's published rows are a sum of one independent draw for each row."""
+    expected = true @ channel
+    variances = true @ (channel * (1 - channel))
+    values = [
+        bernstein(float(each), float(mean), float(variance))
+        for each, mean, variance in zip(published, expected, variances, strict=True)
+    ]
+    worst = float(np.abs(published - expected).max())
+    return TruthCheck(
+        f"published {name} against the stated matrix",
+        min(1.0, min(values) * len(values)),
+        f"Counts of its {len(values)} categories lie up to {worst:,.0f} rows from what the matrix makes of the true ones.",
+    )
+
+
+def _agreement(people: People, places: Integers, published: Floats, channel: Floats) -> TruthCheck:
+    """How far published values agree with their group's true composition: what a wrong matrix changes most.
+
+    Each published row counts for the share that its shown value truly has in its public group: a sum of independent
+    draws between 0 and 1, whose mean and variance the matrix gives.
+    """
+    true = np.zeros_like(published)
+    inside = places >= 0
+    np.add.at(true, (places[inside], people.truth[inside]), 1)
+    shares = true / np.maximum(true.sum(axis=1, keepdims=True), 1)
+    means, squares = shares @ channel.T, shares**2 @ channel.T
+    expected = float((true * means).sum())
+    variance = float((true * (squares - means**2)).sum())
+    observed = float((published * shares).sum())
+    return TruthCheck(
+        f"published {people.sensitive.name} within public groups against the stated matrix",
+        bernstein(observed, expected, variance),
+        f"Published values agree with their group's true ones by {observed:,.1f} rows, expected are {expected:,.1f} "
+        f"(standard deviation {np.sqrt(variance):,.1f}).",
+    )
+
+
+def sampled(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
+    """Sizes of groups, and agreement in those that were not cut."""
+    del table
+    law = release.law
+    assert isinstance(law, SampledRows)
+    names = [each.name for each in people.public]
+    rows = law.grouped_rows(release, names, people.sensitive.name)
+    if rows is None or set(names) != set(law.groups):
+        return
+    places = places_among(people.rows, rows.combinations)
+    sizes = np.bincount(places[places >= 0], minlength=len(rows.counts))
+    if law.has_exact_sizes:
+        shown = np.round(rows.counts.sum(axis=1) / rows.kept)
+        wrong = int((shown != sizes).sum()) + int((places < 0).sum())
+        yield TruthCheck(
+            "sizes of public groups",
+            0.0 if wrong else 1.0,
+            f"{wrong:,} of {len(sizes):,} groups have another size than in the table.",
+        )
+    # Groups that were not cut hold every row once, like plain perturbation.
+    whole = rows.kept >= 1
+    kept = np.where((places >= 0) & whole[np.maximum(places, 0)], places, -1)
+    yield _agreement(people, kept, np.where(whole[:, np.newaxis], rows.counts, 0), rows.channel)
+
+
+def decoys(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
+    """Margins of drawn attributes."""
+    law = release.law
+    assert isinstance(law, DecoyRows)
+    for name, gamma in law.gamma_by_attribute.items():
+        codes = recode(table, release.schema[name])
+        if codes is None:
+            continue
+        true = np.zeros(release.schema[name].size, np.int64)
+        np.add.at(true, codes, table.count_by([name]).counts)
+        left_out = int(true.sum()) - release.number_of_rows
+        # Binomial(gamma f, 1/gamma), whatever the groups; rows left out take up to their number from any value.
+        values = [
+            max(binomial(int(y), gamma * max(int(f) - less, 0), 1 / gamma) for less in {0, max(left_out, 0)})
+            if left_out == 0 or f > left_out
+            else 1.0
+            for y, f in zip(release.count_by([name]).counts, true, strict=True)
+        ]
+        yield TruthCheck(
+            f"published {name} against decoys of {gamma}",
+            min(1.0, min(values) * len(values)),
+            f"Counts of its {len(values)} categories against binomial draws from groups of {gamma}.",
+        )
+    del people
+
+
+def resampled(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
+    """Margins of resampled attributes."""
+    law = release.law
+    assert isinstance(law, ResampledRows)
+    del people
+    for name in law.attributes:
+        true = table.count_by([name]).counts
+        number = int(true.sum())
+        published = release.count_by([name]).counts
+        values = [
+            binomial(int(y), release.number_of_rows, f / number) for y, f in zip(published, true, strict=True)
+        ]
+        yield TruthCheck(
+            f"published {name} against draws from the table",
+            min(1.0, min(values) * len(values)),
+            f"Counts of its {len(values)} categories against binomial draws from the true ones.",
+        )

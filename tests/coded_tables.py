@@ -1,0 +1,30 @@
+"""Tables in memory by their codes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.values.schema import Schema
+
+
+def table_of(sizes, codes):
+    """A table in memory: attributes x0, x1, ... are public, the last one is sensitive."""
+    names = [*(f"x{place}" for place in range(len(sizes) - 1)), "s"]
+    schema = Schema.from_dict(
+        {
+            "attributes": {
+                name: {
+                    "role": "sensitive" if name == "s" else "quasi-identifier",
+                    "categories": [f"{name}-{code}" for code in range(size)],
+                }
+                for name, size in zip(names, sizes, strict=True)
+            }
+        }
+    )
+    held = {
+        name: np.asarray(column).astype(schema[name].code_type)
+        for name, column in zip(names, codes, strict=True)
+    }
+    return PrivateTable(CodedRows(schema, held), schema, engine=ArrayEngine())

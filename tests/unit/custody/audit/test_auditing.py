@@ -1,0 +1,213 @@
+"""Audits of every method, the parts of their scores, and what they refute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from coded_tables import table_of
+from sfumato import METHODS, RandomizedResponse, audit
+from sfumato.custody.audit.attackers import LAW, beliefs_of
+from sfumato.custody.audit.measuring import TOP
+from sfumato.custody.audit.people import largest_linkable, people_of
+from sfumato.custody.audit.scores import (
+    RareRecall,
+    bits,
+    brier,
+    clustered_error,
+    hits,
+    over_releases,
+    rare_recall,
+    recalibrated,
+    wilson,
+)
+from sfumato.custody.audit.truth_checks import check_against_truth
+from sfumato.data.coded_rows import CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError
+from sfumato.testing import release_in_memory, sample_table
+
+
+@pytest.mark.parametrize("name", METHODS.members)
+def test_every_method_is_audited_and_not_refuted(name):
+    """Its law is tested against the truth, its people compared with others; nothing that holds is refuted."""
+    table = sample_table(1_000)
+    release = release_in_memory(table, METHODS.members[name].example(table.schema), seed=1)
+    found = audit(release, table, repeats=3, seed=2)
+    assert not found.is_refuted, found.verdict
+    assert found.law_checks
+    (job,) = found.attributes
+    assert job.attribute == "job"
+    assert job.control
+    assert all(each.is_private for each in job.tables())
+
+
+def other_rows(release, change, table="rows"):
+    """The same release with the rows of a table changed, as if they had been published."""
+    rows = release.sources[table]
+    codes = {name: column.copy() for name, column in rows.codes.items()}
+    change(codes)
+    sources = {**release.sources, table: CodedRows(rows.schema, codes)}
+    return type(release)(None, release.manifest, sources, release.engine)
+
+
+def smallest(release, table):
+    """The smallest p-value, for as many tests as there are."""
+    found = check_against_truth(release, people_of(table, release, "job"), table)
+    return min(each.p_value for each in found) * len(found)
+
+
+def test_resampled_values_that_are_the_rows_own_margin_shifted_are_refuted():
+    """A tenth of the rows show one value more than drawing would give."""
+    table = sample_table(3_000)
+    release = release_in_memory(table, METHODS.members["distribution-resampling"](), seed=1)
+    assert smallest(release, table) > 1e-4
+
+    def shift(codes):
+        codes["job"][:600] = 0
+
+    assert smallest(other_rows(release, shift), table) < 1e-4
+
+
+def test_decoys_that_favour_a_value_are_refuted():
+    """A value shown more often than any group of decoys would."""
+    table = sample_table(3_000)
+    release = release_in_memory(table, METHODS.members["splu-gen"](gamma=2), seed=1)
+    assert smallest(release, table) > 1e-4
+
+    def shift(codes):
+        codes["job"][:600] = 3
+
+    assert smallest(other_rows(release, shift), table) < 1e-4
+
+
+def test_classes_with_rows_that_nobody_has_are_refuted():
+    """A published row whose values stand for no true row of its sensitive value."""
+    table = sample_table(600)
+    release = release_in_memory(table, METHODS.members["generalization"].example(table.schema), seed=1)
+    assert smallest(release, table) == 2
+
+    def swap(codes):
+        codes["job"][:] = 0
+
+    assert smallest(other_rows(release, swap), table) == 0
+
+
+def test_noisy_rows_that_should_not_be_there_are_refuted():
+    """A row published although fewer than k people have it."""
+    table = sample_table(2_000)
+    release = release_in_memory(table, METHODS.members["columnized-counts"].example(table.schema), seed=1)
+    assert smallest(release, table) > 1e-4
+    name = release.law.columns[0].table
+    rare = table.count_occupied(["sex", "age", "region", "job"])
+    place = int(np.argmin(rare.counts))
+    assert rare.counts[place] < release.law.matrix.k
+
+    def put(codes):
+        for attribute, column in zip(rare.attributes, rare.codes, strict=True):
+            codes[attribute.name][0] = column[place]
+
+    assert smallest(other_rows(release, put, name), table) == 0
+
+
+def test_three_releases_are_worth_more_than_one():
+    """Unique people, even values of four, kept with one half: one row is right with 5/8, the majority of three more.
+
+    Three rows: at least two true with 0.6836, one true and all different with 0.1758, a third of which is guessed.
+    """
+    number, size = 3_000, 4
+    generator = np.random.default_rng(1)
+    table = table_of([number, size], [np.arange(number), generator.integers(0, size, number)])
+    releases = [release_in_memory(table, RandomizedResponse(retention=0.5), seed=seed) for seed in (1, 2, 3)]
+    people = people_of(table, releases[0], "s")
+    one, three = (
+        hits(beliefs_of(some, people, are_members=True)[LAW], people.truth).mean()
+        for some in (releases[:1], releases)
+    )
+    # Five standard errors of a share of 3,000.
+    assert abs(one - 0.625) < 0.045
+    assert abs(three - (0.6836 + 0.1758 / 3)) < 0.045
+
+
+def test_ties_are_right_by_chance():
+    """Everybody believed alike: one in as many as there are values."""
+    assert hits(np.full((6, 3), 1 / 3), np.array([0, 1, 2, 0, 1, 2])).tolist() == [1 / 3] * 6
+
+
+def test_always_guessing_the_rare_value_finds_nobody():
+    """Without people who stand out no precision is reached."""
+    truth = np.array([1] * 3 + [0] * 97)
+    assert rare_recall(np.full((100, 2), 0.5), truth, np.array([1]), 0.5) == RareRecall(0, 3, 0)
+
+
+def test_bits_and_brier_by_hand():
+    """Twice as likely as the margin says is one bit; half a belief in the truth is (1/2)^2 twice."""
+    beliefs, truth = np.array([[0.5, 0.5]]), np.array([0])
+    assert bits(beliefs, truth, np.array([0.25, 0.75])).tolist() == [1.0]
+    assert brier(beliefs, truth).tolist() == [0.5]
+
+
+def test_an_attacker_who_is_too_sure_is_taken_at_what_is_true():
+    """Certain and right in one half: recalibrated beliefs are about one half."""
+    generator = np.random.default_rng(2)
+    truth = generator.integers(0, 2, 4_000)
+    said = generator.integers(0, 2, 4_000)
+    found = recalibrated(np.eye(2)[said] * 0.98 + 0.01, truth, np.array([0.5, 0.5]), generator)
+    assert found.max() < 0.6
+
+
+def test_without_the_own_row_nobody_is_told_by_a_category_of_their_own():
+    """Everybody has a public value that nobody shares: left out, they are guessed like anybody; with it they are not."""
+    number, size = 3_000, 4
+    generator = np.random.default_rng(3)
+    table = table_of([number, size], [np.arange(number), generator.integers(0, size, number)])
+    release = release_in_memory(table, RandomizedResponse(retention=0.8), seed=1)
+    found = audit(release, table, seed=1).attributes[0].measured[TOP].difference
+    # A quarter is right by chance; the standard error is 0.008.
+    assert abs(found.absent - 0.25) < 0.04
+    assert abs(found.present - 0.85) < 0.04
+
+
+def test_people_alike_are_one_observation():
+    """With each in a group of its own the error is the textbook one, with all alike it is as wide as can be."""
+    numbers = np.array([1.0, 0.0] * 50)
+    np.testing.assert_allclose(clustered_error(numbers, np.arange(100)), numbers.std(ddof=1) / 10, rtol=1e-12)
+    assert clustered_error(np.repeat([1.0, 0.0], 50), np.repeat([0, 1], 50)) == 0.5
+
+
+def test_intervals_over_releases_know_that_splits_overlap():
+    """Three differences of 0, 1 and 2 points, a control person for four members: t(2) sqrt((1/3 + 1/4) 1)."""
+    found = over_releases(np.array([0.0, 0.01, 0.02]), np.zeros(3), 0.25)
+    np.testing.assert_allclose(found.high - found.excess, 4.302653 * np.sqrt(7 / 12) * 0.01, rtol=1e-5)
+
+
+def test_a_share_of_none_shows_what_may_be():
+    """Wilson's interval: z^2 / (n + z^2) for none among n."""
+    low, high = wilson(0, 96)
+    assert low == 0
+    np.testing.assert_allclose(high, 1.959964**2 / (96 + 1.959964**2), rtol=1e-6)
+
+
+def test_the_most_linkable_are_whole_sizes():
+    """150 unique people are too few; those of pairs join them, all of them."""
+    assert largest_linkable(np.array([1] * 150 + [2] * 400 + [50] * 1_000)) == 2
+    assert largest_linkable(np.zeros(0, np.int64)) == 0
+
+
+def test_what_cannot_give_an_interval_is_refused():
+    """Two repeats, no release."""
+    table = sample_table(200)
+    release = release_in_memory(table, RandomizedResponse(retention=0.5), seed=1)
+    with pytest.raises(ParameterError, match="3 or more"):
+        audit(release, table, repeats=2)
+    with pytest.raises(ParameterError, match="no release"):
+        audit((), table)
+
+
+def test_a_table_of_other_rows_is_refused_by_what_it_lacks():
+    """One row less than was published."""
+    table = sample_table(200)
+    release = release_in_memory(table, RandomizedResponse(retention=0.5), seed=1)
+    short = PrivateTable(table.source.take(np.arange(199)), table.schema, engine=table.engine)
+    with pytest.raises(Exception, match="1 row whose sex, age, region"):
+        audit(release, short)
