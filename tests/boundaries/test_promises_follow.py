@@ -81,6 +81,13 @@ STRONGER = {
     "belief growth": ("randomized-response", also(guarantee="belief-growth", growth=0.01)),
     "a tiny epsilon": ("noisy-marginals", stated(0, epsilon=1e-9)),
     "another relation": ("noisy-marginals", stated(0, epsilon=0.4, relation="add-remove")),
+    "adding beside a public number of rows": (
+        "noisy-marginals",
+        stated(0, epsilon=9.0, relation="add-remove"),
+    ),
+    "whole units for rows": ("noisy-marginals", stated(0, whole_units=True)),
+    "whole units for rows in crowds": ("columnized-counts", stated(0, whole_units=True)),
+    "whole units for noisy rows": ("columnized-counts", stated(1, whole_units=True)),
     "units for rows of counts": ("noisy-marginals", stated(0, rows_per_unit=2)),
     "a smaller epsilon of units": ("noisy-marginals of units", stated(0, epsilon=0.5)),
     "a smaller local epsilon of units": (

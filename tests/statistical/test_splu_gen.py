@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
+from sfumato.chance.together import compose_together
 from sfumato.methods.splu_gen.kernels.decoys import draw_in_groups
 
 pytestmark = pytest.mark.statistical
@@ -74,3 +75,29 @@ def test_a_row_keeps_its_own_value_once_in_gamma(alarm_budget):
     keeps = noise.stream(1).bernoulli(codes.size, int(0.00625 * 2**64))
     twin = int(np.count_nonzero(np.where(keeps, codes, drawn) == codes))
     alarm_budget.assert_rejects(alarm_budget.binomial_p_value(twin, codes.size, 1 / GAMMA), check)
+
+
+def test_counts_of_values_drawn_together_are_binomial(alarm_budget):
+    """Null: of attributes drawn together each value's published count is Binomial(gamma f, 1/gamma) as well.
+
+    Statistic: chi-square of the counts of one value of the second attribute, held by four rows of different
+    combinations, over 100,000 draws from groups whose members differ in both attributes. Twin: a draw among the other
+    members only, as above.
+    """
+    check = alarm_budget.draw("published count of a value drawn together is binomial")
+    noise = NoiseSource.seeded(check.seed)
+    first = np.repeat(np.arange(10), 2)
+    second = np.array([0, 1, 2, 0, 1, 3, 4, 0, 5, 6, 0, 7, 8, 1, 9, 2, 3, 4, 5, 6])
+    found, counts = np.unique(np.stack([first, second]), axis=1, return_counts=True)
+    composition = compose_together(counts, found, GAMMA, noise.named("groups").stream(0))
+    members = np.tile(found[1][composition.values_by_group().reshape(-1, GAMMA)], (RELEASES, 1))
+    expected = RELEASES * binom.pmf(np.arange(GAMMA * COUNT + 1), GAMMA * COUNT, 1 / GAMMA)
+
+    def p_value(drawn):
+        shown = (drawn == 0).reshape(RELEASES, -1).sum(axis=1)
+        return alarm_budget.chi_square_p_value(np.bincount(shown, minlength=len(expected)), expected)
+
+    alarm_budget.assert_passes(p_value(draw_in_groups(members, noise.stream(0))), check)
+    steps = 1 + noise.stream(1).uniform_codes(members.size, GAMMA - 1).reshape(members.shape)
+    places = (np.arange(GAMMA) + steps) % GAMMA
+    alarm_budget.assert_rejects(p_value(np.take_along_axis(members, places.astype(np.intp), axis=1)), check)

@@ -45,6 +45,8 @@ CAVEATS = (
 )
 
 
+TOGETHER = "{} were drawn together; here the drawing of each is repeated by itself, which the counts of its values cannot tell apart."
+
 ABOUT_ROWS = (
     "The posterior of a row that shows a value: believed of the others of its public group from what they show, the own row "
     "left out, then multiplied by the value's odds factor. Groups are those of one or two public attributes, and of all."
@@ -144,7 +146,8 @@ class SmallSum(Attack):
             findings[f"Theorem 4 for {name}"] = (
                 "refuted" if violated else f"not refuted in {self.trials} trials"
             )
-        return AttackResult(self.attack, findings, tuple(tables), CAVEATS)
+        together = (TOGETHER.format(" and ".join(law.together)),) if law.together else ()
+        return AttackResult(self.attack, findings, tuple(tables), (*CAVEATS, *together))
 
     def _measure(self, law: DecoyRows, name: str, rows: CodedRows) -> ResultTable:
         gamma = law.gamma_by_attribute[name]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.attacks.small_sum import SmallSum
 from sfumato.chance.randomness import NoiseSource
+from sfumato.custody.plan import plan
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError
@@ -13,6 +15,7 @@ from sfumato.methods.splu_gen.design import SPLUGen
 from sfumato.methods.splu_gen.design.count_phase import CountPhase
 from sfumato.testing import in_memory, release_in_memory
 from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
 
 GAMMA, VALUES = 10, 25
 
@@ -159,3 +162,43 @@ def test_names_that_cannot_be_drawn_together_are_refused():
             SPLUGen(**parameters).guarantees(schema)
     with pytest.raises(ParameterError, match="partition"):
         SPLUGen(gamma=2, together=("drug", "disease"), partition="largest-first").guarantees(schema)
+
+
+def test_the_plan_and_the_attack_know_what_is_drawn_together():
+    """Largest shares of 17/400 and 18/400 are below 1/10 together and not below 1/15: certain, or to be searched for."""
+    schema = schema_of("drug", "disease")
+    disease, drug = tied_table()
+    table = table_of(schema, drug=drug, disease=disease)
+    verdicts = []
+    for gamma in (5, 15):
+        found = plan(SPLUGen(gamma=gamma, together=("drug", "disease")), schema, 400, table=table).tables
+        (groups,) = [each for each in found if each.title == "Groups of attributes drawn together"]
+        assert groups.is_private
+        verdicts.append(groups.rows[0][-1])
+    assert verdicts[0] == "groups exist for certain"
+    assert verdicts[1].startswith("groups are searched for")
+    release = release_in_memory(table, SPLUGen(gamma=5, together=("drug", "disease")), seed=1)
+    result = SmallSum(trials=10, largest_number_of_attributes=1).run(release)
+    assert any("drawn together" in each for each in result.caveats)
+
+
+def test_attributes_drawn_together_agree_with_what_the_law_says_wherever_it_is_asked():
+    """Tables of one attribute, sums of categories and consistent counts are answered; contrasts and estimators are not."""
+    schema = schema_of("drug", "disease")
+    disease, drug = tied_table()
+    release = release_in_memory(
+        table_of(schema, drug=drug, disease=disease), SPLUGen(gamma=5, together=("drug", "disease")), seed=1
+    )
+    counted = release.counts(["drug"])
+    assert sum(each["estimate"] for each in counted.to_dict()["rows"]) == pytest.approx(400)
+    both = release.query("drug IN ('drug-3', 'drug-4')").to_dict()
+    # Counts of values that exclude each other in a group vary together by less than apart.
+    assert both["std_error"] <= np.sqrt(both["estimate"] * 4 / 5) * (1 + 1e-9)
+    assert release.query("area = 'north'").estimate == pytest.approx(200, abs=5)
+    for estimator in ("pairwise", "paper"):
+        with pytest.raises(NotIdentifiableError, match="together"):
+            release.query("drug = 'drug-3' AND area = 'north'", estimator=estimator)
+    with pytest.raises(NotIdentifiableError, match="together"):
+        release.law.contrast(release, "drug", 1, 2, Selection.parse("area = 'north'", release.schema))
+    with pytest.raises(NotIdentifiableError, match="together"):
+        release.counts(["drug", "area"])

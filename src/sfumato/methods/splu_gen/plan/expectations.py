@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from sfumato.chance.partition import largest_group_size
+from sfumato.chance.together import is_certain
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.guarantees.odds_factor import OddsFactor
@@ -62,7 +63,8 @@ def decoy_plan(
     )
     if table is None:
         return public
-    return (*public, *what_rows_tell(odds, table), _groups(odds.gamma_by_attribute, table))
+    shared = (_groups_together(odds, table),) if odds.together else ()
+    return (*public, *what_rows_tell(odds, table), *shared, _groups(odds.gamma_by_attribute, table))
 
 
 def _by_attribute(odds: OddsFactor, privacy: SmallSumPrivacy, utility: LargeSumUtility) -> ResultTable:
@@ -132,5 +134,24 @@ def _groups(gammas: Mapping[str, int], table: PrivateTable) -> ResultTable:
         "Groups of the private table",
         ("attribute", "gamma", "largest gamma that fits", "verdict", "rows left out"),
         tuple(rows),
+        is_private=True,
+    )
+
+
+def _groups_together(odds: OddsFactor, table: PrivateTable) -> ResultTable:
+    """Whether groups exist for certain whose members differ in each of the attributes drawn together."""
+    gamma = odds.gamma_by_attribute[odds.together[0]]
+    occupied = table.count_occupied(odds.together)
+    labels = np.stack([np.asarray(each, np.int64) for each in occupied.codes])
+    shares = sum(float(np.bincount(each, occupied.counts).max()) for each in labels) / occupied.counts.sum()
+    verdict = (
+        "groups exist for certain"
+        if is_certain(occupied.counts, labels, gamma)
+        else "groups are searched for when publishing, and refused by name where none are found"
+    )
+    return ResultTable(
+        "Groups of attributes drawn together",
+        ("attributes", "gamma", "largest shares together", "certain below", "verdict"),
+        ((" and ".join(odds.together), gamma, shares, 1 / gamma, verdict),),
         is_private=True,
     )
