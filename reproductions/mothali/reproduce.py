@@ -25,13 +25,13 @@ from sfumato import Attribute, PrivateTable, Role, Schema, __version__, read_tab
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
 from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess
 from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, fit
-from sfumato.methods.anatomy.law.people import BucketedPeople
-from sfumato.methods.anatomy.law.permutations import permutation_marginals
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.bucket_scoring import BucketScore, arrange_with_truth
 from sfumato.custody.audit.calibration import IsotonicCalibration, brier_parts, reliability
 from sfumato.datasets import fetch_dataset
 from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.law.permutations import permutation_marginals
 
 HERE = Path(__file__).parent
 PUBLIC = ("workclass", "relationship", "sex", "income")

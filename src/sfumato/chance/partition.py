@@ -292,9 +292,7 @@ def _jump(coins: Floats, sizes: Integers, later: Floats, stream: NoiseStream) ->
         groups.append(drawing.astype(np.int32))
     found = np.concatenate(places)
     order = np.argsort(found, kind="stable")
-    return np.split(
-        np.concatenate(groups)[order], np.cumsum(np.bincount(found, minlength=len(coins)))[:-1]
-    )
+    return np.split(np.concatenate(groups)[order], np.cumsum(np.bincount(found, minlength=len(coins)))[:-1])
 
 
 def _repair(members: list[Groups], counts: Integers, number_of_groups: int, stream: NoiseStream) -> bool:
