@@ -121,7 +121,7 @@ def tied_attributes() -> tuple[int, int]:
     disease = np.arange(4_000) * 7 % 20
     disease[:30] = 20
     true = agreed = 0
-    for seed in range(RELEASES):
+    for seed in range(10 * RELEASES):
         noise = NoiseSource.seeded(seed)
         drawn = [draw_decoys(disease, 21, 10, noise.named(name)) for name in ("drug", "disease")]
         both = np.flatnonzero((drawn[0] == 20) & (drawn[1] == 20))

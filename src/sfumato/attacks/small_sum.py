@@ -21,7 +21,7 @@ from sfumato.guarantees.small_sum_privacy import exact, smallest_error_probabili
 from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings
+from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings, rarest_factors
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
@@ -29,6 +29,7 @@ from sfumato.values.number_text import Cell
 from sfumato.values.query_writing import write_condition
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
 from sfumato.watching import steps
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -120,7 +121,8 @@ class SmallSum(Attack):
             known = knowledge.schema
             rows = CodedRows.gathered(known, knowledge.engine.scan(knowledge.source, known.attributes))
         result = self.simulate(law, rows)
-        return replace(result, tables=(*result.tables, told), caveats=(*result.caveats, ABOUT_ROWS))
+        tables = (*result.tables, _factors(law, release), told)
+        return replace(result, tables=tables, caveats=(*result.caveats, ABOUT_ROWS))
 
     def simulate(self, law: DecoyRows, rows: CodedRows) -> AttackResult:
         """Repeat the drawing on some rows, ask, and compare with what is in them.
@@ -207,6 +209,20 @@ class _Concepts:
         else:
             answers = np.einsum("cv,vc->c", shown, model.inverse[:, self.codes])
         return np.asarray(np.clip(answers, 0, np.minimum(self.sizes, model.counts[self.codes])))
+
+
+def _factors(law: DecoyRows, release: Release) -> ResultTable:
+    """By what a row multiplies the odds, from the published counts, which estimate the true ones."""
+    rows: list[tuple[Cell, ...]] = []
+    for name, gamma in law.gamma_by_attribute.items():
+        rarest, factor, worst = rarest_factors(release.count_by((name,), Selection()).counts, gamma)
+        is_modelled = law.partition == "mixed" and name not in law.together
+        rows.append((name, rarest, factor, worst if is_modelled else "not known"))
+    return ResultTable(
+        "By what a row multiplies the odds of the rarest value, from published counts",
+        ("attribute", "rows that show it", "odds factor", "against the one other value that shows it least"),
+        tuple(rows),
+    )
 
 
 def _what_rows_tell(law: DecoyRows, release: Release) -> ResultTable:

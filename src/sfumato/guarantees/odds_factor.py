@@ -65,8 +65,8 @@ class OddsFactor(DecoyPromise):
 
     def formula(self, attribute: str) -> str:
         """The factor of a value that as few rows hold as can, in the number N of published rows."""
-        gamma = self.gamma_by_attribute[attribute]
-        return f"(N - {self.smallest_count}) / {self.smallest_count * (gamma - 1)}"
+        others = self.smallest_count * (self.gamma_by_attribute[attribute] - 1)
+        return f"(N - {self.smallest_count})" + (f" / {others}" if others > 1 else "")
 
     def largest(self, attribute: str, rows: int) -> float:
         """The factor where every draw that can speak of the value shows it: the product over tied attributes."""

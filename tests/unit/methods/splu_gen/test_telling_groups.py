@@ -16,6 +16,8 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.odds_factor import odds_factor
 from sfumato.methods.splu_gen.design import SPLUGen
 from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.release.readme import readme_text
+from sfumato.report import write_report
 from sfumato.testing import in_memory, release_in_memory
 from sfumato.values.schema import Schema
 
@@ -55,7 +57,7 @@ def table_of(tables, start):
     return found
 
 
-def test_nothing_says_one_in_gamma_of_a_person():
+def test_nothing_says_one_in_gamma_of_a_person(tmp_path):
     """Neither the manifest, nor the plan, nor the pages: it holds on average over the table and not of a person."""
     release = release_in_memory(wards(), DESIGN, seed=1)
     root = Path(__file__).parents[4]
@@ -63,6 +65,10 @@ def test_nothing_says_one_in_gamma_of_a_person():
     texts += [each.read_text() for each in (root / "docs").rglob("*.md")] + [(root / "README.md").read_text()]
     false = re.compile(r"value with probability (about |of )*1\s*/\s*gamma|own value shown")
     assert not [found for text in texts for found in false.findall(text)]
+    # What a release, a plan and the command line say never speaks of it at all.
+    write_report(release, tmp_path / "report.html")
+    texts = [*texts[:2], (tmp_path / "report.html").read_text(), readme_text(release.manifest, release.law)]
+    assert not [text for text in texts if re.search(r"1\s*/\s*gamma", text)]
 
 
 def test_the_promise_about_a_person_is_an_odds_factor():

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.guarantees.odds_factor import odds_factor
+from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import OccupiedCounts
 from sfumato.values.query_writing import write_condition
@@ -40,6 +41,17 @@ def groupings(public: Sequence[str]) -> Iterator[tuple[str, ...]]:
     everything = (tuple(public),)
     few = pairs if len(pairs) <= MOST_PAIRS else ()
     return iter(dict.fromkeys([*((each,) for each in public), *few, *everything]))
+
+
+def rarest_factors(counts: Integers, gamma: int) -> tuple[int, float, float]:
+    """How many rows hold the rarest value, its odds factor, and the largest against one other value, over all values.
+
+    The last is that of uniformly random groups; the second holds for any.
+    """
+    held = np.asarray(counts, np.float64)
+    rarest = int(held[held > 0].min())
+    worst = float(np.nanmax(DecoyModel(held, gamma).largest_factors))
+    return rarest, max(odds_factor(rarest, float(held.sum()), gamma), 1.0), worst
 
 
 @dataclass(frozen=True, eq=False)

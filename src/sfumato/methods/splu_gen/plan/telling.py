@@ -6,8 +6,7 @@ import numpy as np
 
 from sfumato.data.private_table import PrivateTable
 from sfumato.guarantees.odds_factor import OddsFactor
-from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings
+from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings, rarest_factors
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 
@@ -26,12 +25,8 @@ def _factors(odds: OddsFactor, table: PrivateTable) -> ResultTable:
     for name, gamma in odds.gamma_by_attribute.items():
         counts = np.asarray(table.count_by([name]).counts, np.int64)
         kept = np.where(counts >= odds.smallest_count, counts, 0)
-        if np.count_nonzero(kept) <= 1:
-            continue
-        rarest = int(kept[kept > 0].min())
-        factor = odds.factor_on_average(name, rarest, int(kept.sum()))
-        worst = np.nanmax(DecoyModel(kept.astype(np.float64), gamma).largest_factors)
-        rows.append((name, rarest, max(factor, 1.0), float(worst)))
+        if np.count_nonzero(kept) > 1:
+            rows.append((name, *rarest_factors(kept, gamma)))
     return ResultTable(
         "By what a row multiplies the odds of the rarest value",
         ("attribute", "rows that hold it", "odds factor", "against the one other value that shows it least"),
@@ -48,6 +43,8 @@ def _worst_groups(odds: OddsFactor, table: PrivateTable) -> ResultTable:
         for names in groupings(public):
             groups = PublicGroups(table.count_occupied((*names, name)))
             before, after = groups.told_by_others(gamma)
+            # Rows of rarer values are left out.
+            after = np.where(groups.totals[groups.values] >= odds.smallest_count, after, 0.0)
             # The worst value of each group, and how many of its rows are more likely told than not.
             is_told = np.bincount(
                 groups.groups, groups.counts.counts * (after > 0.5), minlength=groups.number
