@@ -98,6 +98,9 @@ def releases_by_law():
         for table in (tables["rows"], *([tables["units"]] if method.reads_units else [])):
             release = release_in_memory(table, method.example(table.schema), seed=2)
             made.setdefault(release.manifest.law["law"], []).append((release, table))
+            if release.law.withheld() is not None:
+                hidden = release_in_memory(table, method.example(table.schema), seed=2, withhold_law=True)
+                made.setdefault(hidden.manifest.law["law"], []).append((hidden, table))
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -11,10 +12,13 @@ import numpy as np
 
 from sfumato.errors import NoSolutionError, QueryError, TooLargeError, nearest
 from sfumato.laws import Target
+from sfumato.laws.asking import LARGEST_COVARIANCE
+from sfumato.release.release import Release
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import show
+from sfumato.values.occupied_estimates import OccupiedEstimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 
@@ -28,6 +32,31 @@ class Countable(Protocol):
 
     def counts(self, by: str | Sequence[str], *, where: str = "", target: Target = "table") -> AnswerTable:
         """Estimated counts over the categories of some attributes."""
+
+
+class Source(Protocol):
+    """Where counts come from: an answer of a release, as far as a result repeats it."""
+
+    @property
+    def method(self) -> str:
+        """Of the release."""
+
+    @property
+    def law(self) -> str:
+        """Of the release, by name."""
+
+    @property
+    def estimator(self) -> str:
+        """What must be known of the numbers."""
+
+
+@dataclass(frozen=True)
+class _Occupied:
+    """The source of counts of cells that occur."""
+
+    method: str
+    law: str
+    estimator: str
 
 
 @dataclass(frozen=True)
@@ -80,11 +109,7 @@ class Classification:
         """Class of each of some cells, given their codes by attribute."""
         if self.condition is None:
             return codes[self.text]
-        ways = [
-            np.logical_and.reduce([np.isin(codes[name], chosen) for name, chosen in part.conditions])
-            for part in self.condition.parts
-        ]
-        return np.asarray(np.logical_or.reduce(ways), dtype=np.int64)
+        return holds(self.condition, codes).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +123,12 @@ class CellCounts:
     estimates
         With the whole ``table`` covariance.
     source
-        The table the release gave.
+        What gave them.
     """
 
     codes: Mapping[str, Integers]
     estimates: Estimates
-    source: AnswerTable
+    source: Source
 
     def merge(self, classes: Integers, number: int) -> Estimates:
         """Counts of classes of cells, ``(number,)``."""
@@ -148,6 +173,36 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
     codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
     return CellCounts(codes, estimates, table)
+
+
+def ask_sums(release: Countable, names: Sequence[str], *, where: str = "") -> CellCounts:
+    """Counts of cells of which only sums are needed: of those that occur, where all of them are too many for a covariance.
+
+    Raises
+    ------
+    TooLargeError, NotIdentifiableError
+        As for :func:`ask_cells`.
+    """
+    among = Predicate.parse(where, release.schema)
+    needed = tuple(dict.fromkeys((*names, *among.names)))
+    cells = math.prod(release.schema[name].size for name in names)
+    if not isinstance(release, Release) or cells <= LARGEST_COVARIANCE:
+        return ask_cells(release, names, where=where)
+    found = release.law.estimate_occupied(release, needed)
+    if found is None:
+        return ask_cells(release, names, where=where)
+    kept = np.asarray(holds(among, found.codes), dtype=bool)
+    told = _Occupied(release.method, str(release.manifest.law["law"]), release.law.estimate_is)
+    return CellCounts(found.codes, found.estimates.keep(kept) if where.strip() else found.estimates, told)
+
+
+def holds(condition: Predicate, codes: Mapping[str, Integers]) -> Booleans:
+    """Whether a condition is true of each of some cells, given their codes by attribute."""
+    ways = [
+        np.logical_and.reduce([np.isin(codes[name], chosen) for name, chosen in part.conditions])
+        for part in condition.parts
+    ]
+    return np.asarray(np.logical_or.reduce(ways), dtype=bool)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,6 +271,8 @@ def ask_two_way(release: Countable, first: str, second: str, *, where: str = "")
 
 def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:
     """Some of the counts, with the covariance between them."""
+    if isinstance(counts, OccupiedEstimates):
+        return counts.keep(kept)
     assert counts.covariance is not None
     return Estimates(counts.values[kept], counts.variances[kept], counts.covariance[np.ix_(kept, kept)])
 

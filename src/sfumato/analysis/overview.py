@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import SfumatoError
+from sfumato.laws import WITHHELD_PROMISE
 from sfumato.release.release import Release
 from sfumato.values.certainty import Certainty
 from sfumato.values.number_text import counted
@@ -69,7 +70,9 @@ class Overview:
 
     def summary(self) -> str:
         """A page for people."""
-        promises = [f"Promised: {each}" for each in self.promises] or ["Nothing is promised."]
+        promises = [each if each == WITHHELD_PROMISE else f"Promised: {each}" for each in self.promises] or [
+            "Nothing is promised."
+        ]
         weaknesses = [f"Not protected: {each}" for each in self.weaknesses]
         commands = ["Go on with", *(f"  {each}" for each in self.examples)]
         return "\n".join(
@@ -112,7 +115,7 @@ def overview(release: Release) -> Overview:
     return Overview(
         f"Release by {release.method}, {counted(release.number_of_rows, 'published row')}",
         release.law.sentence,
-        tuple(each.plain_statement for each in release.guarantees),
+        _promises(release),
         tuple(release.manifest.not_protected),
         ResultTable(
             "Attributes",
@@ -126,6 +129,11 @@ def overview(release: Release) -> Overview:
         ),
         tuple(_examples(release, answered)),
     )
+
+
+def _promises(release: Release) -> tuple[str, ...]:
+    stated = tuple(each.plain_statement for each in release.guarantees)
+    return (*stated, WITHHELD_PROMISE) if release.law.is_withheld else stated
 
 
 def _attribute(release: Release, attribute: Attribute) -> tuple[str, str, str, str]:
@@ -182,6 +190,8 @@ def _examples(release: Release, answered: list[tuple[str, ...]]) -> Iterator[str
     pair = next((names for names in asked if len(names) > 1), asked[0] if asked else None)
     if pair is not None:
         yield f"sfumato counts {folder} --by {_argument(','.join(map(_listed, pair)))}"
+    if release.law.is_withheld:
+        yield f"sfumato advise {folder}"
     yield f"sfumato report {folder} --out report.html"
 
 

@@ -38,8 +38,11 @@ class Equation(Protocol):
     def scores(self, theta: Floats) -> Floats:
         """What one row of each cell adds, ``(p, cells)``."""
 
-    def slopes(self, theta: Floats) -> Floats:
-        """What one row of each cell adds to minus the derivative of the sum, ``(p, p, cells)``."""
+    def information(self, theta: Floats, counts: Floats) -> Floats:
+        """Minus the derivative of the sum over cells with these counts, ``(p, p)``."""
+
+    def curvatures(self, theta: Floats, directions: Floats) -> Floats:
+        """What one row of each cell adds to ``v' information v``, for each column v of directions, ``(k, cells)``."""
 
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         """Why no finite root can follow from here; None while one may."""
@@ -151,10 +154,9 @@ def solve(
     population's draw adds ``sum n psi psi'`` in the middle (its ``n n'/N`` vanishes because ``Psi n = 0``).
     """
     theta, steps = find_root(equation, counts, start)
-    slopes = equation.slopes(theta)
-    information = slopes @ counts.values
+    information = equation.information(theta, counts.values)
     _refuse_indefinite(equation, information, counts)
-    strength, weakest = _strength(slopes, information, counts)
+    strength, weakest = _strength(equation, theta, information, counts)
     if strength < LEAST_STRENGTH:
         raise NoSolutionError(
             f"the information is only {strength:.2g} standard errors from zero, so the noise could make the fit "
@@ -184,7 +186,7 @@ def find_root(equation: Equation, counts: Estimates, start: Floats) -> tuple[Flo
         refusal = equation.refusal(theta, counts)
         if refusal is not None:
             raise NoSolutionError(refusal, reason="separation")
-        move = np.linalg.lstsq(equation.slopes(theta) @ counts.values, score)[0]
+        move = np.linalg.lstsq(equation.information(theta, counts.values), score)[0]
         longest = float(np.abs(move).max())
         if longest > equation.largest_move:
             move *= equation.largest_move / longest
@@ -223,16 +225,17 @@ def _scaled(information: Floats) -> Floats:
     return np.asarray(information / np.outer(sizes, sizes))
 
 
-def _strength(slopes: Floats, information: Floats, counts: Estimates) -> tuple[float, Floats]:
+def _strength(
+    equation: Equation, theta: Floats, information: Floats, counts: Estimates
+) -> tuple[float, Floats]:
     """Least ratio of ``v'Av`` to its standard error over eigenvectors v of the scaled A, and that v.
 
     ``v'Av`` is linear in the counts, so its standard error comes from the law.
     """
     sizes = np.sqrt(np.abs(np.diagonal(information)))
     vectors = np.linalg.eigh(_scaled(information))[1] / sizes[:, None]
-    weights = np.einsum("ik,ijc,jk->kc", vectors, slopes, vectors)
-    combined = counts.linear(weights)
-    ratios = np.full(len(weights), np.inf)
+    combined = counts.linear(equation.curvatures(theta, vectors))
+    ratios = np.full(len(combined.values), np.inf)
     # What is left of an exact table's error is the last digits of its floats.
     is_open = combined.standard_errors > EXACT * np.abs(combined.values)
     np.divide(combined.values, combined.standard_errors, out=ratios, where=is_open)

@@ -36,9 +36,12 @@ class _WithOneFixed:
     def scores(self, theta: Floats) -> Floats:
         return np.delete(self.whole.scores(self.insert(theta)), self.place, axis=0)
 
-    def slopes(self, theta: Floats) -> Floats:
-        slopes = self.whole.slopes(self.insert(theta))
-        return np.delete(np.delete(slopes, self.place, axis=0), self.place, axis=1)
+    def information(self, theta: Floats, counts: Floats) -> Floats:
+        whole = self.whole.information(self.insert(theta), counts)
+        return np.delete(np.delete(whole, self.place, axis=0), self.place, axis=1)
+
+    def curvatures(self, theta: Floats, directions: Floats) -> Floats:
+        return self.whole.curvatures(self.insert(theta), np.insert(directions, self.place, 0.0, axis=0))
 
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         return self.whole.refusal(self.insert(theta), counts)
@@ -94,7 +97,7 @@ def _standardized_score(
     if others.size:
         others = find_root(restricted, counts, others)[0]
     theta = restricted.insert(others)
-    scores, information = equation.scores(theta), equation.slopes(theta) @ counts.values
+    scores, information = equation.scores(theta), equation.information(theta, counts.values)
     own = scores[place]
     if others.size:
         rest = np.delete(np.arange(len(theta)), place)

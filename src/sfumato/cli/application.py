@@ -9,16 +9,19 @@ import typer
 
 from sfumato._version import __version__
 from sfumato.cli import (
+    advise,
     attack,
     attacks,
     audit,
     calibrate,
+    check_matrix,
     counts,
     datasets,
     demo,
     independence,
     inspect,
     ledger,
+    loglinear,
     mean,
     measures,
     methods,
@@ -137,8 +140,11 @@ _add(app, "measures", measures.measures, measures.EXAMPLES, panel=ANALYST)
 _add(app, "independence", independence.independence, independence.EXAMPLES, panel=ANALYST)
 _add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
 _add(app, "rules", rules.rules, rules.EXAMPLES, panel=ANALYST)
+_add(app, "loglinear", loglinear.loglinear, loglinear.EXAMPLES, panel=ANALYST)
+_add(app, "advise", advise.advise, advise.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "verify", verify.verify, verify.EXAMPLES, panel=AUDITOR)
+_add(app, "check-matrix", check_matrix.check_matrix, check_matrix.EXAMPLES, panel=AUDITOR)
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)
 _add(app, "attack", attack.attack, attack.EXAMPLES, panel=AUDITOR)
 _add(app, "audit", audit.audit, audit.EXAMPLES, panel=AUDITOR)

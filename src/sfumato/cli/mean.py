@@ -49,7 +49,7 @@ def mean(
     """Estimate the mean, a quantile or the variance of an attribute whose categories stand for numbers."""
     if variance and quantile is not None:
         raise typer.BadParameter("give --quantile or --variance, one of them.")
-    scores = None if score is None else dict(_category_score(each) for each in score)
+    scores = None if score is None else dict(category_number(each, "--score") for each in score)
     opened = reading.load_release(release)
     if quantile is not None:
         found = opened.quantile(
@@ -64,9 +64,16 @@ def mean(
     show(found, as_json=as_json)
 
 
-def _category_score(text: str) -> tuple[str, float]:
+def category_number(text: str, option: str) -> tuple[str, float]:
+    """A category and its number, from what was given to an option.
+
+    Examples
+    --------
+    >>> category_number("a=b=0.5", "--score")
+    ('a=b', 0.5)
+    """
     category, _, number = text.rpartition("=")
     try:
         return category, float(number)
     except ValueError:
-        raise typer.BadParameter(f"--score is CATEGORY=NUMBER, got {text!r}.") from None
+        raise typer.BadParameter(f"{option} is CATEGORY=NUMBER, got {text!r}.") from None

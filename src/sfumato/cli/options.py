@@ -64,6 +64,10 @@ DesignFile = Annotated[
     ),
 ]
 Where = Annotated[str, typer.Option("--where", metavar="CONDITIONS", help="Only rows that satisfy these.")]
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--given", metavar="ATTRIBUTES", help="Attributes within whose groups is meant."),
+]
 Confidence = Annotated[float, typer.Option("--confidence", help="Confidence level of the intervals.")]
 TargetName = Annotated[
     Literal["table", "population"],

@@ -31,6 +31,8 @@ EXAMPLES = (
     "    --method randomized-response --set epsilon=1 --out release",
     "sfumato publish people.csv --schema schema.toml \\",
     "    --method randomized-response --set retention.job=0.5 --out release",
+    "sfumato publish people.csv --schema schema.toml --withhold-law \\",
+    "    --method randomized-response --set retention=0.5 --out release",
     "sfumato publish people.csv --schema schema.toml \\",
     "    --design design.toml --out release",
 )
@@ -71,6 +73,13 @@ def publish(
             "--sign", metavar="KEY", help="File of a private Ed25519 key to sign the manifest with."
         ),
     ] = None,
+    withhold_law: Annotated[
+        bool,
+        typer.Option(
+            "--withhold-law",
+            help="Publish which attributes were perturbed and not how; estimates are then refused, tests stay valid.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
@@ -101,6 +110,7 @@ def publish(
             again=again,
             say=warn,
             sign=signer,
+            withhold_law=withhold_law,
         )
     if as_json:
         show_json(_facts(release))
@@ -124,7 +134,11 @@ def _facts(release: Release) -> dict[str, Any]:
 
 
 def _summary(release: Release) -> str:
+    from sfumato.laws import WITHHELD_PROMISE
+
     promises = [f"  {each.statement}" for each in release.guarantees]
+    if release.law.is_withheld:
+        promises = [f"  {WITHHELD_PROMISE}"]
     title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"
     privacy = release.manifest.privacy
     return "\n".join([title, "Promise", *promises, f"{privacy[:1].upper()}{privacy[1:]}."])

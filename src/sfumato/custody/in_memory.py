@@ -33,7 +33,9 @@ def in_memory(table: PrivateTable) -> PrivateTable:
     return PrivateTable(rows, schema, engine=ArrayEngine())
 
 
-def release_in_memory(table: PrivateTable, design: Design, *, seed: int | None = None) -> Release:
+def release_in_memory(
+    table: PrivateTable, design: Design, *, seed: int | None = None, withhold_law: bool = False
+) -> Release:
     r"""Publish private rows by a design without writing files, and open the release.
 
     It is published, shuffled, described and opened by the code that :func:`sfumato.publish` and
@@ -47,6 +49,8 @@ def release_in_memory(table: PrivateTable, design: Design, *, seed: int | None =
         A method with its parameters.
     seed
         For repeatable tests; as for :func:`sfumato.publish`.
+    withhold_law
+        As for :func:`sfumato.publish`.
 
     Examples
     --------
@@ -58,5 +62,5 @@ def release_in_memory(table: PrivateTable, design: Design, *, seed: int | None =
     Release(randomized-response: job; 1,000 rows)
     """
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
-    publication, describe = prepare(table, admitted(table, design), noise)
+    publication, describe = prepare(table, admitted(table, design), noise, withhold_law=withhold_law)
     return hold_release(publication.tables, describe, read=table.scan, noise=noise)

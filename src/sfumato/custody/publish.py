@@ -20,6 +20,7 @@ from sfumato.custody.units import (
     not_protected_units,
     promises_for_units,
 )
+from sfumato.custody.withholding import without_law, without_numbers
 from sfumato.data.coded_rows import ArrayEngine
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
@@ -41,6 +42,7 @@ LEARNED = "categories were read off the private rows"
 """What a manifest says of an attribute whose domain was not public beforehand."""
 
 PERTURBED = "Perturbed: the published value is not the true one of the row. Do not count it as it stands; README.md shows how."
+PERTURBED_UNTOLD = "Perturbed: the published value is not the true one of the row, and its matrix is withheld. Do not count it."
 AS_IT_IS = "As it is."
 NO_PROMISE = "everything: no promise is made, so nothing about any person is proved to be protected"
 
@@ -57,6 +59,7 @@ def publish(
     again: bool = False,
     say: Say = warnings.warn,
     sign: Signer | str | Path | None = None,
+    withhold_law: bool = False,
 ) -> Release:
     r"""Publish private rows by a design, into a new folder.
 
@@ -83,6 +86,9 @@ def publish(
         Takes what the custodian alone is told: by the ledger, and by the method.
     sign
         Signs the manifest: a signer, or the file of a private Ed25519 key.
+    withhold_law
+        Publish which attributes were perturbed and not how: no law, no parameter, no number of the promise. Estimates
+        are then refused; what stays valid without them can still be asked.
 
     Returns
     -------
@@ -120,7 +126,7 @@ def publish(
             else entered(ledger, table, chosen, folder, again=again, say=say)
         )
         with entry:
-            publication, describe = prepare(resting, chosen, noise)
+            publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
             write_release(
                 publication.tables,
                 describe,
@@ -134,6 +140,9 @@ def publish(
             )
     for each in publication.warnings:
         say(each)
+    if withhold_law:
+        for promise in promises_for_units(chosen.guarantees(table.schema), chosen, table.schema):
+            say(f"not in the release, since the law is withheld: {promise.statement}")
     return load_release(folder)
 
 
@@ -171,7 +180,9 @@ def admitted(table: PrivateTable, design: Design) -> Design:
     return design_for_units(design, table.schema)
 
 
-def prepare(table: PrivateTable, design: Design, noise: NoiseSource) -> tuple[Publication, Describe]:
+def prepare(
+    table: PrivateTable, design: Design, noise: NoiseSource, *, withhold_law: bool = False
+) -> tuple[Publication, Describe]:
     """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
     publication = design.publish(table, noise)
     settled = design.model_copy(update=dict(publication.settled))
@@ -183,13 +194,15 @@ def prepare(table: PrivateTable, design: Design, noise: NoiseSource) -> tuple[Pu
         (*table.schema.publishable.learned, *published),
         choices,
     )
+    public = without_law(publication, settled.to_dict()["method"]) if withhold_law else publication
 
     def describe(entries: tuple[TableEntry, ...]) -> Manifest:
-        return describe_release(
-            settled, guarantees, publication, table.schema, entries, is_reproducible=noise.is_reproducible
+        manifest = describe_release(
+            settled, guarantees, public, table.schema, entries, is_reproducible=noise.is_reproducible
         )
+        return without_numbers(manifest) if withhold_law else manifest
 
-    return publication, describe
+    return public, describe
 
 
 def describe_release(
@@ -260,8 +273,9 @@ def column_notes(publication: Publication) -> dict[str, str]:
     """By column of the published tables, how its values relate to the true ones, where that is one sentence."""
     changed = publication.law.changed_attributes
     names = [name for each in publication.tables for name in each.schema.names]
+    perturbed = PERTURBED_UNTOLD if publication.law.is_withheld else PERTURBED
     return {
-        name: PERTURBED if name in changed else AS_IT_IS
+        name: perturbed if name in changed else AS_IT_IS
         for name in names
         if name in changed or name in publication.published_as_they_are
     }

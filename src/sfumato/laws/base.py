@@ -22,11 +22,18 @@ from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.estimates import Estimates
 from sfumato.values.feasibility import Feasibility
 from sfumato.values.long_tables import LongTable
+from sfumato.values.occupied_estimates import OccupiedCells
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
-__all__ = ["Law", "Published", "Target", "refuse_unknown_target"]
+__all__ = ["WITHHELD_PROMISE", "Law", "Published", "Target", "refuse_unknown_target"]
+
+WITHHELD_PROMISE = (
+    "Cannot be checked: the law, the method's parameters and the numbers of its promise are withheld, since each of "
+    "them gives the others away."
+)
+"""What is said of the promise wherever a release withholds its law."""
 
 
 class ItemColumns(Protocol):
@@ -79,6 +86,19 @@ class Law(Frozen):
 
     unanswerable: ClassVar[str] = ""
     """Why the law answers no question over one attribute, or none over two; empty for a law that answers both."""
+
+    is_withheld: ClassVar[bool] = False
+    """Whether the numbers of the link are kept back, so that what it promises cannot be checked."""
+
+    is_row_by_row: ClassVar[bool] = False
+    """Whether published rows are the true ones, each changed value redrawn from its own true value and chance alone.
+
+    What is independent in truth is then independent in the release, whatever the matrices are.
+    """
+
+    def withheld(self) -> Law | None:
+        """The law that names what was changed and keeps the numbers back; None where nothing would stay valid."""
+        return None
 
     def question_schema(self, published: Schema) -> Schema:
         """The attributes that questions are asked in: the published ones, unless the law says otherwise."""
@@ -182,6 +202,11 @@ class Law(Frozen):
         asked = tuple(binding(Tabulation(where=each), published.schema) for each in selections)
         sums = np.repeat(np.eye(len(predicates)), [len(each.parts) for each in predicates], axis=1)
         return answer(self.formula(published, asked), asked, target, sums)
+
+    def estimate_occupied(self, published: Published, names: Sequence[str]) -> OccupiedCells | None:
+        """Estimates of the cells that occur, for sums over tables too large for a covariance; None where a law has no such form."""
+        del published, names
+        return None
 
     def difference(
         self,

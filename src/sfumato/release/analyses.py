@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
-    from sfumato.analysis.independence import IndependenceTest
+    from sfumato.analysis.independence import Counts, IndependenceTest
+    from sfumato.analysis.loglinear import Loglinear, LoglinearSearch
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
     from sfumato.analysis.numbers import NumberEstimate
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sfumato.analysis.regression.glm import FamilyName
     from sfumato.analysis.rules import Rules
     from sfumato.analysis.rules.mining import DecideBy
+    from sfumato.analysis.unknown_distortion import Advice, Knowledge, Suspicion
     from sfumato.laws import Target
     from sfumato.release.release import Release
     from sfumato.release.simultaneous import Simultaneous
@@ -61,11 +63,19 @@ class Analyses:
             target=target,
         )
 
-    def independence(self: Countable, first: str, second: str, *, where: str = "") -> IndependenceTest:
-        """Test whether two attributes are independent in the population: see :func:`sfumato.analysis.independence.independence`."""
+    def independence(
+        self: Countable,
+        first: str,
+        second: str,
+        *others: str,
+        given: Sequence[str] = (),
+        where: str = "",
+        counts: Counts | None = None,
+    ) -> IndependenceTest:
+        """Test whether attributes are independent in the population: see :func:`sfumato.analysis.independence.independence`."""
         from sfumato.analysis.independence import independence
 
-        return independence(self, first, second, where=where)
+        return independence(self, first, second, *others, given=given, where=where, counts=counts)
 
     def shares(
         self: Countable,
@@ -225,3 +235,66 @@ class Analyses:
         )
         release = cast("Release", self)
         return mine_release(release, settings, among=among, category=category, consequents=consequents)
+
+    def advise(
+        self: Countable,
+        first: str | None = None,
+        second: str | None = None,
+        *,
+        given: Sequence[str] = (),
+        knowing: Knowledge = "nothing",
+    ) -> Advice:
+        """What stays valid when the matrices are unknown: see :func:`sfumato.analysis.unknown_distortion.advise`."""
+        from sfumato.analysis.unknown_distortion import advise
+
+        return advise(cast("Release", self), first, second, given=given, knowing=knowing)
+
+    def check_matrix(
+        self: Countable,
+        attribute: str,
+        *,
+        retention: float | None = None,
+        matrix: Sequence[Sequence[float]] | None = None,
+        margin: Mapping[str, float] | None = None,
+        target: Target = "population",
+    ) -> Suspicion:
+        """Whether a published margin could come from a suspected matrix: see :func:`sfumato.analysis.unknown_distortion.check_matrix`."""
+        from sfumato.analysis.unknown_distortion import check_matrix
+
+        return check_matrix(
+            cast("Release", self),
+            attribute,
+            retention=retention,
+            matrix=matrix,
+            margin=margin,
+            target=target,
+        )
+
+    def loglinear(
+        self: Countable,
+        model: str,
+        *,
+        where: str = "",
+        counts: Counts | None = None,
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> Loglinear:
+        """Fit ``"sex*job + job*region"`` through the law: see :func:`sfumato.analysis.loglinear.fit_loglinear`."""
+        from sfumato.analysis.loglinear import fit_loglinear
+
+        return fit_loglinear(
+            self, model, where=where, counts=counts, confidence_level=confidence_level, target=target
+        )
+
+    def search_loglinear(
+        self: Countable,
+        of: Sequence[str],
+        *,
+        where: str = "",
+        counts: Counts | None = None,
+        level: float = 0.05,
+    ) -> LoglinearSearch:
+        """The smallest loglinear model that fits, exploratory: see :func:`sfumato.analysis.loglinear.search_loglinear`."""
+        from sfumato.analysis.loglinear import search_loglinear
+
+        return search_loglinear(self, of, where=where, counts=counts, level=level)

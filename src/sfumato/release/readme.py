@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sfumato.laws import Law
+from sfumato.laws import WITHHELD_PROMISE, Law
 from sfumato.release.correction import pandas_correction, r_correction
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
 from sfumato.values.schema import MISSING_LABEL, Attribute
@@ -22,6 +22,13 @@ _WITH_SFUMATO = (
     "repeats what stands there."
 )
 
+_WITHOUT_LAW = (
+    "## With sfumato\n\n"
+    "`pip install sfumato`; `sfumato advise` on this folder then says what stays valid although the matrices are withheld: tests "
+    "of independence keep their level, sizes of an association are known in one direction, counts of what was perturbed are not "
+    f"known. `{MANIFEST_NAME}` is a Frictionless data package with a checksum of every file; this page repeats what stands there."
+)
+
 _ABOUT_CORRECTIONS = (
     "## Counts corrected with pandas or R\n\n"
     "Each block estimates how many rows truly have each category, and the standard error that the perturbation leaves. "
@@ -36,7 +43,7 @@ def readme_text(manifest: Manifest, law: Law) -> str:
     seeded = "**This release is not private: it was made with a seed, for a test or a demonstration.**"
     opening = (
         "These data were changed on purpose before publication, so that no one person can be picked out. "
-        f"How they were changed is public: {law.sentence}"
+        f"How they were changed is {'told in part' if law.is_withheld else 'public'}: {law.sentence}"
     )
     parts = [
         f"# Release by {method}",
@@ -45,16 +52,19 @@ def readme_text(manifest: Manifest, law: Law) -> str:
         _warning(law),
         _files(manifest.tables),
         *(_columns(entry, manifest.column_notes) for entry in manifest.tables),
-        _listed(
-            "What is promised", (str(each["description"]["plain_words"]) for each in manifest.guarantees)
-        ),
+        _listed("What is promised", _promises(manifest, law)),
         _listed("What is not protected", manifest.not_protected),
         _listed("What is assumed", manifest.assumptions),
         _listed("What was chosen by looking at the private data", _chosen(manifest)),
         *_corrections(manifest.tables[0], law),
-        _WITH_SFUMATO,
+        _WITHOUT_LAW if law.is_withheld else _WITH_SFUMATO,
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _promises(manifest: Manifest, law: Law) -> list[str]:
+    stated = [str(each["description"]["plain_words"]) for each in manifest.guarantees]
+    return [*stated, *([WITHHELD_PROMISE] if law.is_withheld else [])]
 
 
 def _warning(law: Law) -> str:
@@ -64,6 +74,8 @@ def _warning(law: Law) -> str:
     instead = (
         "Correct them as shown below, or ask sfumato."
         if law.matrices()
+        else "By which matrices they were changed is withheld, so nobody can correct them."
+        if law.is_withheld
         else "Ask sfumato, which knows the law."
     )
     return (

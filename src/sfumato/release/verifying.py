@@ -11,6 +11,7 @@ from sfumato.data.engine import Engine
 from sfumato.errors import DataError, ReleaseDamagedError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
+from sfumato.laws import WITHHELD_PROMISE
 from sfumato.release.loading import load_release
 from sfumato.release.manifest import Manifest
 from sfumato.release.readme import README_NAME, readme_text
@@ -120,6 +121,7 @@ def verify_release(
             ),
             *_rows(release),
             *(_promise(*each) for each in judged(release)),
+            *([Check("promises", "cannot be told", WITHHELD_PROMISE)] if release.law.is_withheld else []),
             _words(release),
             _signature(signed_by, is_expected=expected is not None),
         ]

@@ -10,6 +10,7 @@ from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
+from sfumato.laws import WITHHELD_PROMISE
 from sfumato.methods.base import METHODS, Design
 from sfumato.release import Release
 from sfumato.release.manifest import TableEntry
@@ -87,7 +88,7 @@ def describe_release(
     sections = [
         _what_was_published(release, margins, design),
         *tree_section(release, design),
-        _promise(judgements),
+        _promise(judgements, release),
         _not_protected(release),
         _chosen_from_private_data(release),
         *_expected_accuracy(release, design, size),
@@ -227,7 +228,7 @@ def _show_value(value: Any) -> str:
     return str(value)
 
 
-def _promise(judgements: Sequence[tuple[Guarantee, Judgement | None]]) -> Section:
+def _promise(judgements: Sequence[tuple[Guarantee, Judgement | None]], release: Release) -> Section:
     promises = tuple(
         Promise(
             described["plain_words"],
@@ -243,7 +244,11 @@ def _promise(judgements: Sequence[tuple[Guarantee, Judgement | None]]) -> Sectio
         for each, found in judgements
         for described in [each.describe()]
     )
-    nothing = Paragraph("The release makes no promise: nothing is proved to be protected.")
+    nothing = Paragraph(
+        WITHHELD_PROMISE
+        if release.law.is_withheld
+        else "The release makes no promise: nothing is proved to be protected."
+    )
     return Section("The promise", promises or (nothing,))
 
 

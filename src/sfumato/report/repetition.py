@@ -39,8 +39,18 @@ def repetition_section(
     name = release_name(release)
     blocks: list[Block] = [
         Paragraph(noise),
-        Listing("Publish", publish_command(release.manifest.method, name)),
-        Listing("The same in Python", _publish_python(release.manifest.method, name)),
+        *(
+            [
+                Paragraph(
+                    "The parameters are withheld with the law: only the custodian can publish the same again."
+                )
+            ]
+            if release.law.is_withheld
+            else [
+                Listing("Publish", publish_command(release.manifest.method, name)),
+                Listing("The same in Python", _publish_python(release.manifest.method, name)),
+            ]
+        ),
     ]
     example = _example(release, margins)
     if example is not None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency, ncx2
 
 from known_counts import KnownCounts
 from published_rows import category_attribute
+from samples import SCHEMA, people
+from sfumato import Anatomy, RandomizedResponse, read_table
 from sfumato.analysis.independence import independence
-from sfumato.errors import NoSolutionError
+from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
+from sfumato.testing import in_memory, release_in_memory
 
 CLOSE = 1e-6
 """The digits to which the examples were written down."""
@@ -62,5 +67,113 @@ def test_results_are_plain_data():
     found = independence(EXAMPLE_1, "a", "y")
     assert repr(found) == "IndependenceTest(a with y: p = 0.000256)"
     assert "Design effect 2.615: without noise, 0.3824 of the rows tell as much" in str(found)
+    assert "found 80 % of the time at 0.05 here" in str(found)
     assert found.to_dict()["of"] == ["a", "y"]
     assert found.to_arrow().num_rows == 1
+
+
+Z = category_attribute("z", 2)
+STRATA = np.array([[[120, 60], [40, 20]], [[30, 90], [60, 180]]])
+"""Of z, a and y: independent within both groups of z, and not over them."""
+
+
+def test_conditional_independence_is_tested_within_groups():
+    """Sums of Pearson's statistic over groups, on as many degrees; exactly independent within, not without."""
+    release = KnownCounts((Z, A, Y), STRATA)
+    within = independence(release, "a", "y", given=["z"])
+    np.testing.assert_allclose(within.pearson, 0, atol=1e-20)
+    assert (within.wald_degrees, within.given) == (2, ("z",))
+    assert independence(release, "a", "y").p_value < 1e-3
+    moved = STRATA + np.array([[[9, -9], [-9, 9]], [[4, -4], [-4, 4]]])
+    found = independence(KnownCounts((Z, A, Y), moved), "a", "y", given=["z"])
+    plain = [chi2_contingency(each, correction=False).statistic for each in moved]
+    np.testing.assert_allclose(found.pearson, sum(plain))
+    np.testing.assert_allclose(found.p_value, chi2.sf(sum(plain), 2))
+    assert repr(found).startswith("IndependenceTest(a with y given z: p = ")
+
+
+def test_mutual_independence_of_three():
+    """Pearson's statistic against the product of three margins (Guo 2010, eq. 3.6)."""
+    found = independence(KnownCounts((Z, A, Y), STRATA), "z", "a", "y")
+    total = STRATA.sum()
+    margins = [STRATA.sum(axis=axes) / total for axes in ((1, 2), (0, 2), (0, 1))]
+    expected = total * np.einsum("i,j,k->ijk", *margins)
+    np.testing.assert_allclose(found.pearson, ((STRATA - expected) ** 2 / expected).sum())
+    assert found.wald_degrees == 4
+    assert "Mutual independence of z and a and y" in str(found)
+
+
+def test_groups_without_any_row_say_nothing():
+    """Known to be empty: they are left out, and their degrees with them."""
+    wide = category_attribute("z", 3)
+    release = KnownCounts((wide, A, Y), np.concatenate([STRATA, np.zeros((1, 2, 2))]))
+    assert independence(release, "a", "y", given=["z"]).wald_degrees == 2
+
+
+def test_a_margin_that_is_not_positive_within_a_group_is_named():
+    """With the group."""
+    counts = np.array([[[30, 20], [25, 20]], [[30, 20], [-4, 2]]])
+    with pytest.raises(NoSolutionError, match=r"rows with a = '1' and z = '1' are estimated as -2"):
+        independence(KnownCounts((Z, A, Y), counts, 9), "a", "y", given=["z"])
+
+
+def test_power_that_was_lost_is_reported():
+    """What is found in four of five releases, by the noncentral chi-square; in the private table it is less."""
+    found = independence(EXAMPLE_1, "a", "y")
+    critical = chi2.isf(0.05, 1)
+    np.testing.assert_allclose(ncx2.sf(critical, 1, 200 * found.detectable_without_noise**2), 0.8, rtol=1e-6)
+    np.testing.assert_allclose(
+        found.detectable / found.detectable_without_noise, math.sqrt(found.design_effect), rtol=1e-6
+    )
+
+
+ROWS = in_memory(read_table(people(3_000), SCHEMA))
+DESIGN = RandomizedResponse(retention=0.6, attributes=("sex", "job"))
+TOLD = release_in_memory(ROWS, DESIGN, seed=8)
+WITHHELD = release_in_memory(ROWS, DESIGN, seed=8, withhold_law=True)
+
+
+def test_published_rows_are_tested_as_they_stand():
+    """Pearson's test of the published table, asked for or where the law is withheld."""
+    plain = chi2_contingency(TOLD.count_by(["sex", "job"]).counts, correction=False)
+    for release, counts in ((TOLD, "published"), (WITHHELD, None)):
+        found = release.independence("sex", "job", counts=counts)
+        np.testing.assert_allclose((found.statistic, found.p_value), (plain.statistic, plain.pvalue))
+        assert (found.degrees, found.counts) == (3, "published")
+    assert TOLD.independence("sex", "job").counts == "estimated"
+
+
+def test_what_was_lost_on_published_rows_is_told_by_the_law_alone():
+    """It is the same as through the law; withheld, it is not known."""
+    told = TOLD.independence("sex", "job", counts="published")
+    np.testing.assert_allclose(told.detectable, TOLD.independence("sex", "job").detectable)
+    assert math.isnan(WITHHELD.independence("sex", "job").detectable)
+    assert "how much is withheld" in str(WITHHELD.independence("sex", "job"))
+    untouched = WITHHELD.independence("age", "region")
+    assert untouched.detectable == untouched.detectable_without_noise
+
+
+def test_groups_of_what_was_randomized_are_refused_on_published_rows():
+    """The level would be wrong: measured, 1.00 in the place of 0.05."""
+    for settings in ({"given": ["sex"]}, {"where": "sex = 'Male'"}):
+        with pytest.raises(NotIdentifiableError, match="within groups of 'sex' is not valid"):
+            WITHHELD.independence("age", "job", **settings)
+    assert TOLD.independence("age", "job", given=["sex"]).counts == "estimated"
+    assert WITHHELD.independence("age", "job", given=["region"]).p_value > 1e-6
+
+
+def test_published_rows_of_other_laws_are_refused():
+    """Copies and buckets are not rows."""
+    release = release_in_memory(ROWS, Anatomy(l_value=2), seed=1)
+    with pytest.raises(NotIdentifiableError, match="cannot be used as they stand"):
+        release.independence("sex", "job", counts="published")
+    with pytest.raises(NotIdentifiableError, match="only a release"):
+        independence(EXAMPLE_1, "a", "y", counts="published")
+
+
+def test_wrong_questions_are_refused():
+    """An attribute twice, counts of another kind."""
+    with pytest.raises(QueryError, match="named twice"):
+        independence(EXAMPLE_1, "a", "y", given=["a"])
+    with pytest.raises(ParameterError, match="estimated, published"):
+        independence(EXAMPLE_1, "a", "y", counts="raw")

@@ -40,7 +40,10 @@ def independent(values, variance):
 
 def words(design):
     """Names for as many terms and patterns as a design has."""
-    patterns = tuple("pattern " + "".join(f"{each:g}" for each in row) for row in design)
+
+    def patterns(place):
+        return "pattern " + "".join(f"{each:g}" for each in design[place])
+
     return Words(tuple(f"term {place}" for place in range(8)), patterns, "the share of y")
 
 

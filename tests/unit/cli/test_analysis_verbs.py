@@ -155,3 +155,68 @@ def test_shares_of_consistent_counts_are_misused(run, release):
     """They are made of unbiased ones."""
     assert run("counts", release, "--by", "sex,job", "--shares", "row", "--consistent").exit_code == 2
     assert run("counts", release, "--by", "job", "--simultaneous", "max-t", "--consistent").exit_code == 2
+
+
+def test_advise_prints_the_fields_of_the_contract(run, release):
+    """Job is perturbed by a law that is told; the advice is as if it were not."""
+    shown = json.loads(run("advise", release, "--of", "sex,job", "--given", "age", "--json").stdout)
+    assert shown.keys() >= {"of", "given", "knowing", "perturbed", "judged"}
+    assert shown == load_release(release).advise("sex", "job", given=["age"]).to_dict()
+    assert run("advise", release).exit_code == 0
+    assert run("advise", release, "--of", "sex").exit_code == 2
+
+
+def test_check_matrix_prints_the_fields_of_the_contract(run, release, folder):
+    """By retention, by a matrix in a file, with a margin."""
+    shown = json.loads(run("check-matrix", release, "job", "--retention", "0.5", "--json").stdout)
+    assert shown["conclusion"] == "not refuted"
+    (folder / "matrix.csv").write_text(
+        "\n".join(",".join("0.625" if i == j else "0.125" for j in range(4)) for i in range(4))
+    )
+    assert run("check-matrix", release, "job", "--matrix", "@matrix.csv").exit_code == 0
+    margin = [part for label in ("Sales", "Tech", "Care", "Other") for part in ("--margin", f"{label}=0.25")]
+    refuted = run("check-matrix", release, "job", "--retention", "0.5", *margin)
+    assert "refuted" in refuted.stdout
+    assert run("check-matrix", release, "job", "--retention", "0.5", "--margin", "Sales").exit_code == 2
+    assert run("check-matrix", release, "job", "--matrix", "0.5").exit_code == 2
+    assert run("check-matrix", release, "age", "--retention", "0.5").exit_code == 1
+
+
+def test_independence_takes_groups_and_more_attributes(run, release):
+    """Given, mutual, and on published rows."""
+    given = json.loads(run("independence", release, "--of", "sex,job", "--given", "age", "--json").stdout)
+    assert (given["given"], given["wald_degrees"]) == (["age"], 9)
+    several = json.loads(run("independence", release, "--of", "sex,age,job", "--json").stdout)
+    assert several["wald_degrees"] == 24 - 1 - 1 - 2 - 3
+    stand = run("independence", release, "--of", "sex,job", "--counts", "published", "--json")
+    assert json.loads(stand.stdout)["degrees"] == 3
+    assert run("independence", release, "--of", "sex").exit_code == 2
+
+
+def test_loglinear_fits_or_searches(run, release):
+    """The same numbers as in Python."""
+    shown = json.loads(run("loglinear", release, "sex*job + age", "--json").stdout)
+    assert shown.keys() >= {"model", "generators", "coefficients", "test", "fitted", "notes"}
+    assert shown["coefficients"] == load_release(release).loglinear("sex*job + age").to_dict()["coefficients"]
+    found = json.loads(run("loglinear", release, "--search", "sex,job,age", "--json").stdout)
+    assert found["exploratory"] is True
+    assert len(found["candidates"]) == 9
+    assert run("loglinear", release).exit_code == 2
+    assert run("loglinear", release, "sex*jbo").exit_code == 1
+
+
+def test_a_withheld_law_is_published_and_refuses_estimates(run, folder):
+    """Exit 1 with what stays valid; tests go on."""
+    made = run(
+        *("publish", "people.csv", "--schema", "schema.toml", "--method", "randomized-response"),
+        *("--set", "retention=0.5", "--withhold-law", "--out", "hidden"),
+    )
+    assert made.exit_code == 0, made.stderr
+    assert "Cannot be checked" in made.stdout
+    assert "local differential privacy" in made.stderr
+    refused = run("query", "hidden", "job = 'Sales'")
+    assert refused.exit_code == 1
+    assert "sfumato advise" in refused.stderr
+    assert run("independence", "hidden", "--of", "sex,job").exit_code == 0
+    assert "cannot be checked" in run("verify", "hidden").stdout.lower()
+    assert run("show", "hidden").exit_code == 0

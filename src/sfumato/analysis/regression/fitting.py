@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, ask_cells, keep_cells
+from sfumato.analysis.asking import Countable, ask_sums, keep_cells
 from sfumato.analysis.regression.design import (
     Codes,
     Columns,
@@ -81,13 +82,15 @@ def regress(
         raise QueryError(
             f"attribute {min(shared)!r} stands on both sides of the formula. Leave it out of one."
         )
-    cells = ask_cells(release, (*read.names, *response.names), where=where)
+    cells = ask_sums(release, (*read.names, *response.names), where=where)
     stated = stated_cells(read, response, release.schema, cells.codes)
-    codes = {name: each[stated] for name, each in cells.codes.items()}
-    counts = keep_cells(cells.estimates, stated)
+    counts = cells.estimates if stated.all() else keep_cells(cells.estimates, stated)
+    # What occurs is kept in its place and weighs nothing; of a whole table, what is not stated is gone.
+    gone = counts.values.size < stated.size
+    codes = {name: each[stated] if gone else each for name, each in cells.codes.items()}
     describe = partial(describe_cell, read.names, release.schema, codes)
     columns = build_columns(read, release.schema, codes)
-    model = _model(columns, response, codes, [describe(place) for place in range(counts.values.size)])
+    model = _model(columns, response, codes, describe)
     root = solve(model, counts, np.zeros(len(model.words.terms)), target)
     return Regression(
         formula,
@@ -119,10 +122,12 @@ def _refuse_wrong(family: str | None, interval: str) -> None:
         )
 
 
-def _model(columns: Columns, response: Response, codes: Codes, patterns: list[str]) -> GeneralizedLinearModel:
+def _model(
+    columns: Columns, response: Response, codes: Codes, describe: Callable[[int], str]
+) -> GeneralizedLinearModel:
     terms = tuple(name for _ in response.categories for name in columns.names)
     kind = "share" if response.is_share else "mean"
-    words = Words(terms, tuple(patterns), f"the {kind} of {response.categories[0] or response.text}")
+    words = Words(terms, describe, f"the {kind} of {response.categories[0] or response.text}")
     return GeneralizedLinearModel.of_joint(
         FAMILIES[response.family], columns.values, response.outcomes(codes), words
     )

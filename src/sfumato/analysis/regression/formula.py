@@ -106,6 +106,17 @@ def read_formula(text: str, schema: Schema) -> Formula:
     return Formula(response, terms)
 
 
+def read_terms(text: str, schema: Schema) -> tuple[Term, ...]:
+    """Read terms without a response, parts before their products.
+
+    Raises
+    ------
+    QueryError
+        With the zero-based position, where the text is no list of terms or names what does not exist.
+    """
+    return _Parser(text, 0, schema).terms()
+
+
 def scored_name(text: str) -> str | None:
     """The attribute of ``score(attribute)``; None where the text is something else."""
     found = re.fullmatch(r"score\s*\(\s*(.*?)\s*\)", text)

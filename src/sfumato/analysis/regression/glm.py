@@ -46,13 +46,13 @@ class Words:
     terms
         The coefficients.
     patterns
-        Of each cell, its covariates.
+        Gives the covariates of a cell.
     response
         What is modelled.
     """
 
     terms: tuple[str, ...]
-    patterns: tuple[str, ...]
+    patterns: Callable[[int], str]
     response: str
 
 
@@ -132,12 +132,23 @@ class GeneralizedLinearModel:
         expected = means.T[:, None, :] * self.design.T[None, :, :]
         return np.asarray(self.response - expected.reshape(self.response.shape))
 
-    def slopes(self, theta: Floats) -> Floats:
-        """``(p, p, cells)``."""
+    def information(self, theta: Floats, counts: Floats) -> Floats:
+        """``(p, p)``, block by block of the response's categories."""
+        spread = self.family.spread(self.predictors(theta)) * counts[:, None, None]
+        kinds = range(spread.shape[1])
+        return np.block(
+            [
+                [(self.design * spread[:, first, second, None]).T @ self.design for second in kinds]
+                for first in kinds
+            ]
+        )
+
+    def curvatures(self, theta: Floats, directions: Floats) -> Floats:
+        """``(k, cells)``: ``v' x spread x' v``."""
         spread = self.family.spread(self.predictors(theta))
-        number = len(theta)
-        blocks = np.einsum("ckl,ci,cj->kiljc", spread, self.design, self.design)
-        return np.asarray(blocks.reshape(number, number, -1))
+        kinds, width = spread.shape[1], self.design.shape[1]
+        moves = np.stack([self.design @ each for each in directions.reshape(kinds, width, -1)], axis=1)
+        return np.asarray(np.einsum("cik,cij,cjk->kc", moves, spread, moves))
 
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         """Why no finite coefficient fits, once a predictor has run away; None before."""
@@ -152,7 +163,7 @@ class GeneralizedLinearModel:
 
     def _outcome_among(self, worst: int, counts: Estimates) -> str:
         """The estimated mean of the response where the predictor has run away, as far as the cells tell."""
-        pattern, response = self.words.patterns[worst], self.words.response
+        pattern, response = self.words.patterns(worst), self.words.response
         alike = (self.design == self.design[worst]).all(axis=1)
         # The first column is the intercept, so its products with the response are the response itself.
         outcomes = self.response[0] * alike
@@ -165,14 +176,14 @@ class GeneralizedLinearModel:
     def describe_direction(self, direction: Floats, counts: Estimates) -> str:
         """The term that a direction is mostly about, and the covariates that fewest rows have."""
         term = self.words.terms[int(np.argmax(np.abs(direction)))]
-        alike = np.array(
-            [each == np.array(self.words.patterns) for each in dict.fromkeys(self.words.patterns)]
-        )
+        groups = np.unique(self.design, axis=0, return_inverse=True)[1].ravel()
         has_covariates = self.design.any(axis=1)
-        rows = counts.linear(np.array([each & has_covariates for each in alike], dtype=float))
-        fewest = int(np.argmin(rows.values))
-        pattern = list(dict.fromkeys(self.words.patterns))[fewest]
-        value, error = float(rows.values[fewest]), float(rows.standard_errors[fewest])
+        totals = np.bincount(groups, counts.values)
+        totals[np.bincount(groups, has_covariates) == 0] = np.inf
+        own = (groups == int(np.argmin(totals))) & has_covariates
+        rows = counts.linear(own[None, :].astype(float))
+        pattern = self.words.patterns(int(np.argmax(own)))
+        value, error = float(rows.values[0]), float(rows.standard_errors[0])
         return (
             f"The estimated number of rows with {pattern} is {show(value, error)} ± {show(error, error)}: "
             f"too few to carry {term}."

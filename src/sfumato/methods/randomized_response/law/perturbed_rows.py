@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -42,12 +42,20 @@ from sfumato.laws.believing import GroupedRows, Posterior, SharedPrior, Targets
 from sfumato.methods.randomized_response.law.least_variances import least_variances
 from sfumato.methods.randomized_response.law.linked_people import linked_posterior
 from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty, all_claim
-from sfumato.values.counts import CountTable
+from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.feasibility import Feasibility, most_likely
+from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.occupied_estimates import OccupiedCells, OccupiedEstimates
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Tabulation
+
+LARGEST_PRODUCT = 1_000
+"""Combinations of perturbed categories up to which the product of their matrices is written out."""
+
+LARGEST_OCCUPIED = 5_000_000
+"""Cells up to which those that occur are estimated together."""
 
 
 def promises_of_distortions(
@@ -98,6 +106,14 @@ class PerturbedRows(Law):
 
     law: Literal["perturbed-rows"] = "perturbed-rows"
     distortions: dict[str, Distortion]
+
+    is_row_by_row: ClassVar[bool] = True
+
+    def withheld(self) -> Law:
+        """The same attributes, without their matrices."""
+        from sfumato.methods.randomized_response.law.withheld import Withheld
+
+        return Withheld(perturbed=tuple(self.distortions))
 
     @property
     def changed_attributes(self) -> tuple[str, ...]:
@@ -151,6 +167,31 @@ class PerturbedRows(Law):
             [self._matrix(each) for each in table.attributes],
             [self._inverse(each) for each in table.attributes],
             published.number_of_rows,
+        )
+
+    def estimate_occupied(self, published: Published, names: Sequence[str]) -> OccupiedCells | None:
+        """Unperturbed combinations that occur, times every combination of the perturbed attributes."""
+        perturbed = tuple(name for name in names if name in self.distortions)
+        exact = tuple(name for name in names if name not in self.distortions)
+        sizes = [published.schema[name].size for name in perturbed]
+        width = math.prod(sizes)
+        if width > LARGEST_PRODUCT:
+            return None
+        counted = published.count_occupied((*exact, *perturbed))
+        groups, codes = _combinations(counted, exact, published.schema)
+        number = len(codes[0]) if codes else 1
+        if number * width > LARGEST_OCCUPIED:
+            return None
+        place = MixedRadix(sizes).encode([counted.codes_of(name) for name in perturbed]) if perturbed else 0
+        cells = np.bincount(groups * width + place, counted.counts, minlength=number * width)
+        inverse: Floats = np.eye(1)
+        for name in perturbed:
+            inverse = np.asarray(np.kron(inverse, self.distortions[name].inverse()), dtype=np.float64)
+        redrawn = np.indices(sizes).reshape(len(sizes), width)
+        return OccupiedCells(
+            {name: np.repeat(each, width) for name, each in zip(exact, codes, strict=True)}
+            | {name: np.tile(each, number) for name, each in zip(perturbed, redrawn, strict=True)},
+            OccupiedEstimates.of(cells.reshape(number, width).astype(np.float64), inverse),
         )
 
     def consistent(
@@ -301,6 +342,17 @@ class PerturbedCounts(Formula):
             else _sum_of_columns(inverse, asked.where.codes(name), size)
             for name, inverse, size in zip(self.names, self.inverses, self.counts.shape, strict=True)
         ]
+
+
+def _combinations(
+    counted: OccupiedCounts, names: Sequence[str], schema: Schema
+) -> tuple[Integers, tuple[Integers, ...]]:
+    """Of every counted cell the number of its combination over some attributes, and the codes of each combination."""
+    if not names:
+        return np.zeros(counted.counts.size, dtype=np.int64), ()
+    radix = MixedRadix([schema[name].size for name in names])
+    keys, groups = np.unique(radix.encode([counted.codes_of(name) for name in names]), return_inverse=True)
+    return groups, radix.decode(keys)
 
 
 def _sum_of_columns(inverse: AxisMatrix, codes: tuple[int, ...] | None, size: int) -> Floats:

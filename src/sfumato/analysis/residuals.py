@@ -1,0 +1,153 @@
+"""Whether what a model leaves over could be chance: one test for every model on estimated counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.analysis.routine import drawing
+from sfumato.errors import NoSolutionError, NotIdentifiableError
+from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
+from sfumato.values.estimates import Estimates
+
+LEVEL = 0.05
+POWER = 0.8
+"""Of the test whose reach is reported: at this level, found this often."""
+
+
+@dataclass(frozen=True)
+class ResidualTest:
+    """How far counts are from a model, against what noise and the draw of the rows explain.
+
+    Parameters
+    ----------
+    statistic, degrees, p_value
+        Pearson's statistic with the second-order correction of Rao and Scott, its degrees of freedom (a fraction where
+        the noise is uneven), and its p-value.
+    pearson
+        The plain statistic of the estimated counts. It must not be referred to a chi-square distribution.
+    free
+        Degrees of freedom of the model.
+    design_effect
+        By how much noise multiplies the plain statistic on average.
+    wald, wald_p_value
+        Another test of the same, better where the covariance is well known.
+    """
+
+    statistic: float
+    degrees: float
+    p_value: float
+    pearson: float
+    free: int
+    design_effect: float
+    wald: float
+    wald_p_value: float
+
+    @property
+    def detectable(self) -> float:
+        """Chi-square over the number of rows' worth that is found with power :data:`POWER` at :data:`LEVEL`, times the rows."""
+        return _noncentrality(self.degrees) * self.design_effect
+
+    @property
+    def detectable_without_noise(self) -> float:
+        """The same of the private table itself."""
+        return _noncentrality(self.free)
+
+
+def refuse_open_counts(counts: Estimates, what: str) -> None:
+    """Refuse counts that lie between two ends, of which no test keeps its level.
+
+    Raises
+    ------
+    NotIdentifiableError
+        Saying that rows were left out.
+    """
+    if (counts.certainty == Certainty.OPEN).any():
+        raise NotIdentifiableError(
+            f"rows were left out of the release, and which they are is not known: {what} would not keep its "
+            "level. Ask for counts and shares, whose intervals hold them."
+        )
+
+
+def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> ResidualTest:
+    """Test whether counts differ from a loglinear model by more than chance.
+
+    Parameters
+    ----------
+    counts
+        Estimates of all cells, with the whole ``table`` covariance.
+    fitted
+        What the model makes of them, ``(cells,)``, positive.
+    design
+        The model's columns, ``(cells, p)``; they may depend on each other.
+
+    Raises
+    ------
+    NoSolutionError
+        When the model fits any table, or the covariance leaves the residuals without spread.
+
+    Notes
+    -----
+    To first order the fitted counts move with the estimated ones by ``Q = diag(mu) X (X' diag(mu) X)^-1 X'``, so the residuals have
+    covariance ``C = (I - Q) Cov (I - Q)'``, where Cov is that of the counts about the population. With ``G = D^-1/2 C D^-1/2``, D the
+    fitted counts, ``X2 tr(G) / tr(G^2)`` is referred to chi-square on ``tr(G)^2 / tr(G^2)`` degrees.
+
+    References
+    ----------
+    Rao and Scott (1981, 1984).
+    """
+    from scipy.stats import chi2
+
+    assert counts.covariance is not None
+    roots = np.sqrt(fitted)
+    # Orthonormal columns that span sqrt(mu) X: projecting on them is D^-1/2 Q D^1/2.
+    vectors, sizes, _ = np.linalg.svd(design * roots[:, None], full_matrices=True)
+    rank = int((sizes > 1e-10 * sizes[0]).sum())
+    # What the model leaves free, in units of sqrt(mu).
+    rest = vectors[:, rank:]
+    free = rest.shape[1]
+    if free == 0:
+        raise NoSolutionError(
+            "the model fits any table, so that there is nothing to test. Leave a product of attributes out.",
+            reason="undefined",
+        )
+    spread = counts.covariance + drawing(np.eye(counts.values.size), counts.values)
+    scaled = rest.T @ (spread / np.outer(roots, roots)) @ rest
+    residuals = rest.T @ ((counts.values - fitted) / roots)
+    pearson = float(residuals @ residuals)
+    trace, squares = float(np.trace(scaled)), float((scaled * scaled.T).sum())
+    if trace <= 0:
+        raise NoSolutionError(
+            "the estimated covariance leaves the residuals without any spread: noise is too strong for a test here. Merge "
+            "categories, or ask a release of more rows or less noise.",
+            reason="weak",
+        )
+    statistic, degrees = pearson * trace / squares, trace**2 / squares
+    if not counts.covariance.any():
+        # Counted, not estimated: rows are one multinomial draw, which Pearson's statistic is made for.
+        statistic, degrees, trace = pearson, float(free), float(free)
+    wald = float(residuals @ np.linalg.pinv(scaled, hermitian=True) @ residuals)
+    return ResidualTest(
+        statistic,
+        degrees,
+        float(chi2.sf(statistic, degrees)),
+        pearson,
+        free,
+        trace / free,
+        wald,
+        float(chi2.sf(wald, free)) if wald >= 0 else math.nan,
+    )
+
+
+def _noncentrality(degrees: float) -> float:
+    """Of the chi-square that is beyond its critical value as often as :data:`POWER` says."""
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, ncx2
+
+    critical = float(chi2.isf(LEVEL, degrees))
+    return float(
+        brentq(lambda size: float(ncx2.sf(critical, degrees, size)) - POWER, 1e-6, 1e3 + 10 * degrees)
+    )
