@@ -11,7 +11,12 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.analysis.classifying.prediction_error import prediction_error
+from sfumato.analysis.classifying.rows import codes_of_rows
+from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.shrinkage import Mode, shrink_counts
 from sfumato.errors import MissingExtraError, ParameterError
+from sfumato.laws import Target
 from sfumato.release import Release
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
@@ -127,6 +132,7 @@ class CountNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features: Sequence[str],
         *,
         estimator: str | None = None,
+        shrink: Mode | None = None,
         pseudo_count: float = 1.0,
         impossible: Impossible = "prior",
     ) -> Self:
@@ -137,14 +143,55 @@ class CountNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         release
             Of any method whose law can estimate two-way counts.
         class_attribute, features
-            What to predict, and from what. Rows are given as codes of the features' categories, in
-            this order; predictions are labels of the class attribute.
+            What to predict, and from what. Rows are given as codes of the features' categories, in this order, or as a
+            table of their labels; predictions are labels of the class attribute.
         estimator
             Another estimator of the release's law, by name.
+        shrink
+            Of tables with noise of one size on every count: move them towards zero first, as
+            :func:`~sfumato.analysis.shrinkage.shrink` has it. Classes are then told apart by what noise did not make.
         """
-        tables = [release.counts([class_attribute, name], estimator=estimator).values for name in features]
-        return cls.from_counts(
+        if estimator is not None and shrink is not None:
+            raise ParameterError(
+                "counts are taken from another estimator or shrunken, one of them.", parameter="shrink"
+            )
+        tables = [
+            release.counts([class_attribute, name], estimator=estimator).values
+            if shrink is None
+            else shrink_counts(release, [class_attribute, name], mode=shrink).values
+            for name in features
+        ]
+        made = cls.from_counts(
             tables, release.schema[class_attribute].labels, pseudo_count=pseudo_count, impossible=impossible
+        )
+        made.class_attribute_ = class_attribute
+        made.feature_attributes_ = release.schema.select(features)
+        made.feature_names_in_ = np.array(list(features), dtype=object)
+        return made
+
+    def error(
+        self, release: Release, *, confidence_level: float = 0.95, target: Target = "table"
+    ) -> NumberEstimate:
+        """Share of a release's true rows whose class it predicts wrongly, through the law.
+
+        Raises
+        ------
+        ParameterError
+            When it was not made from a release: which attributes the columns are is then not known.
+        """
+        if not hasattr(self, "feature_attributes_"):
+            raise ParameterError(
+                "which attributes of a release the columns are is known of classifiers made by from_release only.",
+                parameter="release",
+            )
+        labels = {label: code for code, label in enumerate(release.schema[self.class_attribute_].labels)}
+        return prediction_error(
+            release,
+            self.class_attribute_,
+            [each.name for each in self.feature_attributes_],
+            lambda codes: np.array([labels[str(each)] for each in self.predict(codes)]),
+            confidence_level=confidence_level,
+            target=target,
         )
 
     def _learn(self, tables: Sequence[Floats], classes: npt.NDArray[Any]) -> Self:
@@ -166,7 +213,11 @@ class CountNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """Probability of every class for each row, ``(rows, classes)``."""
         check_is_fitted(self)
-        codes = _whole_codes(validate_data(self, X, reset=False) if hasattr(self, "n_features_in_") else X)
+        if hasattr(self, "feature_attributes_"):
+            X = codes_of_rows(X, self.feature_attributes_)  # noqa: N806
+        elif hasattr(self, "n_features_in_"):
+            X = validate_data(self, X, reset=False)  # noqa: N806
+        codes = _whole_codes(X)
         for place, table in enumerate(self.log_likelihoods_):
             if codes.size and codes[:, place].max() >= table.shape[1]:
                 raise ParameterError(

@@ -15,9 +15,11 @@ from sfumato.cli import (
     audit,
     calibrate,
     check_matrix,
+    classify,
     counts,
     datasets,
     demo,
+    hiding_noise,
     independence,
     inspect,
     ledger,
@@ -28,11 +30,13 @@ from sfumato.cli import (
     plan,
     publish,
     query,
+    recommend,
     regression,
     report,
     rules,
     schema,
     show,
+    shrink,
     verify,
 )
 from sfumato.cli.guard import GuardedGroup
@@ -130,6 +134,7 @@ _add(app, "inspect", inspect.inspect, inspect.EXAMPLES, panel=CUSTODIAN)
 _add(app, "methods", methods.methods, methods.EXAMPLES, panel=CUSTODIAN)
 _add(app, "plan", plan.plan, plan.EXAMPLES, panel=CUSTODIAN)
 _add(app, "calibrate", calibrate.calibrate, calibrate.EXAMPLES, panel=CUSTODIAN)
+_add(app, "hiding-noise", hiding_noise.hiding_noise, hiding_noise.EXAMPLES, panel=CUSTODIAN)
 _add(app, "publish", publish.publish, publish.EXAMPLES, panel=CUSTODIAN)
 app.add_typer(ledger_group, name="ledger", rich_help_panel=CUSTODIAN)
 _add(app, "show", show.show, show.EXAMPLES, panel=ANALYST)
@@ -141,6 +146,9 @@ _add(app, "independence", independence.independence, independence.EXAMPLES, pane
 _add(app, "regression", regression.regression, regression.EXAMPLES, panel=ANALYST)
 _add(app, "rules", rules.rules, rules.EXAMPLES, panel=ANALYST)
 _add(app, "loglinear", loglinear.loglinear, loglinear.EXAMPLES, panel=ANALYST)
+_add(app, "classify", classify.classify, classify.EXAMPLES, panel=ANALYST)
+_add(app, "shrink", shrink.shrink, shrink.EXAMPLES, panel=ANALYST)
+_add(app, "recommend", recommend.recommend, recommend.EXAMPLES, panel=ANALYST)
 _add(app, "advise", advise.advise, advise.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)
 _add(app, "verify", verify.verify, verify.EXAMPLES, panel=AUDITOR)

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
+    from sfumato.analysis.classifying import Tree
     from sfumato.analysis.independence import Counts, IndependenceTest
     from sfumato.analysis.loglinear import Loglinear, LoglinearSearch
     from sfumato.analysis.measures import Measures
     from sfumato.analysis.measures.measuring import Interval
+    from sfumato.analysis.naive_bayes import CountNaiveBayes
     from sfumato.analysis.numbers import NumberEstimate
     from sfumato.analysis.overview import Overview
+    from sfumato.analysis.recommend import RatingModel
+    from sfumato.analysis.recommending import Recommendations
     from sfumato.analysis.regression import Regression
     from sfumato.analysis.regression.fitting import CoefficientInterval
     from sfumato.analysis.regression.glm import FamilyName
     from sfumato.analysis.rules import Rules
     from sfumato.analysis.rules.mining import DecideBy
+    from sfumato.analysis.shrinkage import Mode, ShrunkenCounts
     from sfumato.analysis.unknown_distortion import Advice, Knowledge, Suspicion
     from sfumato.laws import Target
     from sfumato.release.release import Release
@@ -298,3 +303,51 @@ class Analyses:
         from sfumato.analysis.loglinear import search_loglinear
 
         return search_loglinear(self, of, where=where, counts=counts, level=level)
+
+    def tree(
+        self: Countable,
+        of: str,
+        features: Sequence[str],
+        *,
+        depth: int = 3,
+        level: float = 0.05,
+        least_rows: float = 50,
+        where: str = "",
+    ) -> Tree:
+        """A decision tree from estimated counts: see :func:`sfumato.analysis.classifying.grow_tree`."""
+        from sfumato.analysis.classifying import grow_tree
+
+        return grow_tree(self, of, features, depth=depth, level=level, least_rows=least_rows, where=where)
+
+    def naive_bayes(
+        self: Countable,
+        of: str,
+        features: Sequence[str],
+        *,
+        shrink: Mode | None = None,
+        pseudo_count: float = 1.0,
+    ) -> CountNaiveBayes:
+        """A naive Bayes classifier from estimated counts: see :class:`sfumato.analysis.naive_bayes.CountNaiveBayes`."""
+        from sfumato.analysis.naive_bayes import CountNaiveBayes
+
+        return CountNaiveBayes.from_release(
+            cast("Release", self), of, features, shrink=shrink, pseudo_count=pseudo_count
+        )
+
+    def shrink(self: Countable, by: Sequence[str], *, mode: Mode = "counts") -> ShrunkenCounts:
+        """Noisy counts moved towards zero: see :func:`sfumato.analysis.shrinkage.shrink_counts`."""
+        from sfumato.analysis.shrinkage import shrink_counts
+
+        return shrink_counts(self, by, mode=mode)
+
+    def rating_model(self: Countable) -> RatingModel:
+        """What predicts ratings from published ones: see :func:`sfumato.analysis.recommend.fit_release`."""
+        from sfumato.analysis.recommend import fit_release
+
+        return fit_release(cast("Release", self))
+
+    def recommend(self: Countable, rated: Mapping[str, str], *, number: int = 10) -> Recommendations:
+        """What a person may like, from published ratings and his own: see :func:`sfumato.analysis.recommending.recommend`."""
+        from sfumato.analysis.recommending import recommend
+
+        return recommend(cast("Release", self), rated, number=number)

@@ -220,3 +220,68 @@ def test_a_withheld_law_is_published_and_refuses_estimates(run, folder):
     assert run("independence", "hidden", "--of", "sex,job").exit_code == 0
     assert "cannot be checked" in run("verify", "hidden").stdout.lower()
     assert run("show", "hidden").exit_code == 0
+
+
+def test_classify_prints_the_tree_and_its_error(run, release):
+    """By tree or naive Bayes; tested on the same release or another."""
+    shown = json.loads(run("classify", release, "--of", "job", "--by", "sex,age", "--json").stdout)
+    assert shown["tree"] == load_release(release).tree("job", ["sex", "age"]).to_dict()
+    assert 0 <= shown["error"]["low"] <= shown["error"]["high"] <= 1
+    text = run("classify", release, "--of", "job", "--by", "sex,age", "--test", release)
+    assert "predicted wrongly" in text.stdout
+    bayes = run(
+        "classify", release, "--of", "job", "--by", "sex,age", "--classifier", "naive-bayes", "--json"
+    )
+    assert json.loads(bayes.stdout)["classifier"] == "naive-bayes"
+    assert run("classify", release, "--of", "job", "--by", "jbo").exit_code == 1
+
+
+def test_shrink_is_for_noise_of_one_size(run, release):
+    """Refused on perturbed rows; of noisy tables the same numbers as in Python."""
+    refused = run("shrink", release, "--by", "job")
+    assert refused.exit_code == 1
+    assert "noise of one size" in refused.stderr
+    made = run(
+        *("publish", "people.csv", "--schema", "schema.toml", "--method", "noisy-marginals"),
+        *("--set", "epsilon=1", "--set", 'marginals=[["sex", "job"]]', "--out", "noisy"),
+    )
+    assert made.exit_code == 0, made.stderr
+    shown = json.loads(run("shrink", "noisy", "--by", "sex,job", "--json").stdout)
+    assert shown["rows"] == load_release("noisy").shrink(["sex", "job"]).to_dict()["rows"]
+    assert run("shrink", "noisy", "--by", "sex,job", "--mode", "exact").exit_code == 0
+
+
+def test_recommend_predicts_from_published_ratings(run, folder):
+    """From a person's own ratings or from none; what is no rating is refused."""
+    from pyarrow import csv
+
+    from samples import LONG_SCHEMA, ratings
+
+    csv.write_csv(ratings(), folder / "ratings.csv")
+    (folder / "long.toml").write_text(LONG_SCHEMA.to_toml(), encoding="utf-8")
+    made = run(
+        *("publish", "ratings.csv", "--schema", "long.toml", "--method", "columnized-counts"),
+        *("--set", "k=3", "--set", "epsilon=2", "--set", "delta=0.01", "--out", "stars"),
+    )
+    assert made.exit_code == 0, made.stderr
+    shown = json.loads(run("recommend", "stars", "--rated", "m1=3", "--number", "2", "--json").stdout)
+    assert [each["item"] for each in shown["items"]].count("m1") == 0
+    assert len(shown["items"]) == 2
+    assert run("recommend", "stars").exit_code == 0
+    assert run("recommend", "stars", "--rated", "m1").exit_code == 2
+    assert run("recommend", "stars", "--rated", "m9=3").exit_code == 1
+
+
+def test_hiding_noise_is_computed_for_the_custodian(run):
+    """A number that is private."""
+    shown = json.loads(
+        run(
+            "hiding-noise", "people.csv", "--schema", "schema.toml", "--of", "job", "--by", "sex", "--json"
+        ).stdout
+    )
+    assert shown["private"] is True
+    assert shown["of"] == "job"
+    text = run("hiding-noise", "people.csv", "--schema", "schema.toml", "--of", "job", "--by", "sex")
+    assert "[private" in text.stdout
+    wrong = run("hiding-noise", "people.csv", "--schema", "schema.toml", "--of", "job", "--by", "job")
+    assert wrong.exit_code == 1

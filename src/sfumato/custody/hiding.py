@@ -1,0 +1,84 @@
+"""How much noise hides every group's sensitive values from the ratio attack: computed before publishing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sfumato.attacks.ratio.attack import GroupCounts, HidingNoise, hiding_noise
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import QueryError
+from sfumato.values.number_text import percent, show_cell
+
+
+@dataclass(frozen=True)
+class HidingPlan:
+    """The least noise on counts of groups at which the ratio attack finds nothing. Private: it comes from the rows.
+
+    Parameters
+    ----------
+    of, by
+        The sensitive attribute, and those that make the groups.
+    sensitivity
+        How much one person changes everything that would be published, summed up.
+    noise
+        Its scale, its epsilon, and what it costs.
+    """
+
+    of: str
+    by: tuple[str, ...]
+    sensitivity: float
+    noise: HidingNoise
+
+    def __repr__(self) -> str:
+        return f"HidingPlan({self.of} by {', '.join(self.by)}: epsilon {self.noise.epsilon:.4g})"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A few lines for the custodian."""
+        title = (
+            f"Noise that hides {self.of} in groups of {', '.join(self.by)}  [private: computed from the data]"
+        )
+        if self.noise.scale == 0:
+            return f"{title}\nNothing is disclosed without noise either: no group is far above the overall share."
+        if math.isinf(self.noise.scale):
+            return f"{title}\nNo noise hides everything."
+        scale, epsilon = show_cell(self.noise.scale), show_cell(self.noise.epsilon)
+        cost = f"It costs {percent(self.noise.relative_error)} of a count on average: accuracy and hiding pull apart."
+        said = f"Laplace scale {scale}, which is epsilon {epsilon} at sensitivity {self.sensitivity:g}"
+        return f"{title}\n{said}\n{cost}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``hiding-noise --json`` prints it."""
+        return {
+            "of": self.of,
+            "by": list(self.by),
+            "sensitivity": self.sensitivity,
+            **vars(self.noise),
+            "private": True,
+        }
+
+
+def plan_hiding(table: PrivateTable, of: str, by: Sequence[str], *, sensitivity: float = 2.0) -> HidingPlan:
+    """The smallest Laplace noise at which no group's share of a sensitive value is told by a ratio of noisy counts.
+
+    Parameters
+    ----------
+    table
+        The private rows.
+    of
+        The sensitive attribute.
+    by
+        Attributes that make the groups.
+    sensitivity
+        2 where each person is in one group's count and in one of its parts.
+    """
+    if not by or of in by:
+        raise QueryError(f"groups are made by one attribute or more, {of!r} not among them. Name others.")
+    counts = GroupCounts.of_tables([table.count_by((*by, of))], of)
+    noise = hiding_noise(counts, sensitivity, int(counts.groups.sum()))
+    return HidingPlan(of, tuple(by), sensitivity, noise)

@@ -1,0 +1,49 @@
+"""The least noise that hides groups' sensitive values, from private rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from published_rows import category_attribute
+from sfumato.custody.hiding import plan_hiding
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import QueryError
+from sfumato.values.schema import Role, Schema
+
+SCHEMA = Schema(
+    attributes=(category_attribute("group", 2, Role.QUASI_IDENTIFIER), category_attribute("earns", 2))
+)
+
+
+def table_of(counts):
+    """Rows with these counts of group and value."""
+    cells = np.repeat(np.array(list(np.ndindex(2, 2))), np.ravel(counts), axis=0)
+    return PrivateTable(
+        CodedRows(SCHEMA, {"group": cells[:, 0], "earns": cells[:, 1]}), SCHEMA, engine=ArrayEngine()
+    )
+
+
+def test_the_thesis_example_needs_a_scale_of_49():
+    """501 people of whom 420 earn more than 50K, where 24.78 % of 45,222 do; the others are as all are."""
+    found = plan_hiding(table_of([[81, 420], [33_935, 10_786]]), "earns", ["group"])
+    assert round(found.noise.scale, 1) == 49.0
+    assert round(found.noise.epsilon, 4) == 0.0408
+    assert "private" in str(found)
+    assert found.to_dict()["private"] is True
+    assert repr(found).startswith("HidingPlan(earns by group: epsilon 0.04")
+
+
+def test_groups_like_all_others_need_no_noise():
+    """Nothing is disclosed without it either."""
+    found = plan_hiding(table_of([[500, 500], [500, 500]]), "earns", ["group"])
+    assert found.noise.scale == 0
+    assert "without noise either" in str(found)
+
+
+@pytest.mark.parametrize("by", [[], ["earns"]])
+def test_groups_that_make_no_sense_are_refused(by):
+    """Others than the sensitive attribute, and one at least."""
+    with pytest.raises(QueryError):
+        plan_hiding(table_of([[5, 5], [5, 5]]), "earns", by)
