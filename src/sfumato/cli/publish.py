@@ -20,7 +20,7 @@ from sfumato.cli.options import (
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import ask_password, show_json, talk, tell, warn
-from sfumato.values.number_text import counted
+from sfumato.values.number_text import FEW_LISTED, counted, listed
 
 if TYPE_CHECKING:
     from sfumato.release import Release
@@ -95,7 +95,7 @@ def publish(
     learned = private.schema.publishable.learned
     if learned:
         warn(
-            f"the categories of {', '.join(learned)} were learned from the data and become public with the release; "
+            f"the categories of {listed(learned, most=FEW_LISTED)} were learned from the data and become public with the release; "
             "the manifest says so."
         )
     with progress_bar("Publishing", lambda: private.stated_number_of_rows) as advance:

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, Self
 
 from sfumato.frozen import Frozen
 from sfumato.values.batches import CodedBatch
+from sfumato.values.number_text import FEW_LISTED, listed
 from sfumato.values.schema import Schema
 
 
@@ -74,7 +75,8 @@ def about_learned_lists(names: Sequence[str]) -> tuple[str, ...]:
     """What every promise takes as known where lists of categories were read off the private rows."""
     if not names:
         return ()
-    return (f"the list of categories of {' and '.join(names)}, which was read off the private rows",)
+    some = " and ".join(names) if len(names) <= FEW_LISTED else listed(names, most=FEW_LISTED)
+    return (f"the list of categories of {some}, which was read off the private rows",)
 
 
 class Guarantee(Frozen):

@@ -11,6 +11,9 @@ Cell = str | float | int
 MOST_LISTED = 30
 """Names that are listed one by one where all would not fit a line."""
 
+FEW_LISTED = 8
+"""Names that are listed in the middle of a sentence."""
+
 
 def counted(number: int, noun: str) -> str:
     """A count and what is counted.
@@ -84,7 +87,7 @@ def show_cell(cell: Cell) -> str:
     return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
 
 
-def listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str], *, most: int = MOST_LISTED) -> str:
     """Names with commas between, the first of them where they are many.
 
     Examples
@@ -92,5 +95,5 @@ def listed(names: Sequence[str]) -> str:
     >>> listed(("a", "b")), listed([str(each) for each in range(1_000)])[-22:]
     ('a, b', ', 29, … (1,000 in all)')
     """
-    more = f", … ({len(names):,} in all)" if len(names) > MOST_LISTED else ""
-    return f"{', '.join(names[:MOST_LISTED])}{more}"
+    more = f", … ({len(names):,} in all)" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"

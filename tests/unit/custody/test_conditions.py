@@ -8,6 +8,7 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, plan, publish, read_table, write_report
+from sfumato.guarantees.base import about_learned_lists
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.values.schema import Schema
 
@@ -51,3 +52,15 @@ def test_parameters_chosen_from_the_rows_are_part_of_the_promise(tmp_path):
     publish(read_table(people(400), SCHEMA), design, tmp_path / "release", seed=1)
     for promise in load_release(tmp_path / "release").guarantees:
         assert promise.given == ("the parameter retention, chosen from the private rows",)
+
+
+def test_of_sixty_learned_lists_a_promise_names_some():
+    """A sentence with sixty names is read by nobody; the schema of the release marks every one of them."""
+    names = [f"v{place:02}" for place in range(60)]
+    (said,) = about_learned_lists(names)
+    assert said.startswith(
+        "the list of categories of v00, v01, v02, v03, v04, v05, v06, v07, … (60 in all), which"
+    )
+    assert about_learned_lists(names[:2]) == (
+        "the list of categories of v00 and v01, which was read off the private rows",
+    )

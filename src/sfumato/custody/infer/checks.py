@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from sfumato.values.number_text import FEW_LISTED, listed
+
 DECISIONS = 5
 """How many are put before a person at once; the schema file holds all of them."""
-
-MOST_NAMES = 8
-"""Columns that are named for one decision; the others are in the file."""
 
 
 class Harm(IntEnum):
@@ -65,6 +64,4 @@ def decision_text(check: Check, names: list[str]) -> str:
     """One decision in words: which columns, and what to check."""
     if not names:
         return check.sentence
-    shown = ", ".join(names[:MOST_NAMES])
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    return f"{shown}{more}: {check.sentence}"
+    return f"{listed(names, most=FEW_LISTED)}: {check.sentence}"
