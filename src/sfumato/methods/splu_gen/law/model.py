@@ -106,10 +106,15 @@ class DecoyModel:
             shares[rest] *= room / shares[rest].sum()
         return shares
 
+    @property
+    def has_law(self) -> bool:
+        """There are more values than a group has rows, so that which meet is a matter of chance."""
+        return len(self.occurring) > self.gamma
+
     @cached_property
     def law(self) -> ConditionalPoisson:
         """The law of a group's values."""
-        if len(self.occurring) <= self.gamma:
+        if not self.has_law:
             raise NotIdentifiableError(
                 f"the published rows hold {len(self.occurring)} different values for groups of {self.gamma}, "
                 "so every value may be in every group. Only counts of values alone are determined."
