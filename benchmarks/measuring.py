@@ -1,22 +1,31 @@
-"""Measuring: every figure is a ratio to something measured in the same run.
+"""Measuring: whole processes through the public door, each figure beside its limit.
 
-Absolute times mean little on a shared machine. A contender and its peer run in processes of their
-own, interleaved in rounds, and the medians are compared.
+Absolute times mean little on a shared machine. A contender and its peer run in processes of their own, interleaved in
+rounds, and the medians are compared. Processor time and the clock are stated apart: other work on the machine
+stretches the clock. This module, and whatever starts measured processes, imports nothing large: the peak memory of
+a child begins with what its parent holds.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
 WORK = FOLDER / "work"
+
+RESULTS = "SFUMATO_BENCHMARK_RESULTS"
+"""Environment variable that names the file to which every figure is added."""
+
+COMMAND = "from sfumato.cli import main; main()"
 
 
 @dataclass(frozen=True)
@@ -26,6 +35,9 @@ class Run:
     wall: float
     cpu: float
     megabytes: float
+
+    def __str__(self) -> str:
+        return f"CPU {self.cpu:.2f} s, clock {self.wall:.2f} s, {self.megabytes:.0f} MB"
 
 
 @dataclass(frozen=True)
@@ -42,16 +54,22 @@ class Measurement:
         return f"{self.name}: {self.value:.2f} (limit {self.limit:g}, {verdict}){'  ' + self.detail if self.detail else ''}"
 
 
+def sfumato(*arguments: str | Path) -> Run:
+    """Run a command of sfumato as a user does, and measure the process."""
+    return run_python(COMMAND, *arguments)
+
+
 def run_python(code: str, *arguments: str | Path) -> Run:
     """Run a piece of Python in a process of its own and measure it; arguments are in ``sys.argv[1:]``."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        said = process.stderr.read() if process.stderr else ""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     wall = time.perf_counter() - start
     if process.returncode != 0:
-        raise SystemExit(f"a measured process failed with exit code {process.returncode}")
+        raise SystemExit(f"a measured process failed with exit code {process.returncode}: {said[-2000:]}")
     return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -62,11 +80,15 @@ def run_for_output(code: str, *arguments: str | Path) -> str:
 
 
 def finish(measurements: Iterable[Measurement]) -> None:
-    """Print each figure as it comes; exit with 1 when one was over its limit."""
+    """Print each figure as it comes, add it to the results that are collected, and exit with 1 when one was over."""
     over = False
+    collected = os.environ.get(RESULTS)
     for each in measurements:
         print(each, flush=True)
         over |= each.value > each.limit
+        if collected:
+            with Path(collected).open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"benchmark": Path(sys.argv[0]).stem, **asdict(each)}) + "\n")
     sys.exit(int(over))
 
 
@@ -92,10 +114,45 @@ def interleaved(contenders: dict[str, tuple[str, tuple[str | Path, ...]]], *, ro
 
 def census(rows: int, suffix: str = "parquet") -> Path:
     """The census table with that many rows, made once and kept."""
-    from sfumato.datasets import make_dataset
-
     WORK.mkdir(exist_ok=True)
     path = WORK / f"census-{rows}-{suffix}.{suffix}"
     if not path.exists():
-        make_dataset("census", rows=rows, seed=1, out=path)
+        sfumato("datasets", "make", "census", "--rows", str(rows), "--seed", "1", "--out", path)
+    return path
+
+
+def publish(
+    data: Path, out: str, *arguments: str, schema: Path | None = None, times: int = 1
+) -> tuple[Path, Run]:
+    """Publish a table by a command, some times over, and measure: the release, and the medians."""
+    release, ledger = WORK / f"release-{out}", WORK / f"ledger-{out}"
+    runs = []
+    for _ in range(times):
+        remove(release)
+        runs.append(sfumato(*publishing(data, release, ledger, arguments, schema)))
+    return release, median(runs)
+
+
+def publishing(
+    data: Path, release: Path, ledger: Path, arguments: Iterable[str], schema: Path | None = None
+) -> tuple[str | Path, ...]:
+    """The arguments of a command that publishes; its ledger is its own."""
+    stated = schema or data.with_suffix(".schema.toml")
+    return (
+        *("publish", data, "--schema", stated, "--out", release),
+        *("--ledger", ledger, "--again", *arguments),
+    )
+
+
+def remove(folder: Path) -> None:
+    """Take a release away, where there is one."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def table(name: str, rows: int, *columns: str) -> Path:
+    """A made-up table and its schema, made once and kept; ``tables.py`` says how columns are written."""
+    WORK.mkdir(exist_ok=True)
+    path = WORK / f"{name}-{rows}.parquet"
+    if not path.exists():
+        run_python((FOLDER / "tables.py").read_text(encoding="utf-8"), path, str(rows), *columns)
     return path

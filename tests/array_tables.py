@@ -27,9 +27,13 @@ class ArrayTable(PrivateTable):
         super().__init__(CodedRows(schema, codes), schema, engine=engine)
         self.codes = codes
 
-    def count_occupied(self, names: Sequence[str], *, weight: str | None = None) -> OccupiedCounts:
+    def count_occupied(
+        self, names: Sequence[str], *, weight: str | None = None, fewest: int = 1
+    ) -> OccupiedCounts:
         """Counts of what occurs, or sums of an integer column."""
-        return self.engine.count_occupied(self.source, self.schema.select(names), weight=weight)
+        return self.engine.count_occupied(
+            self.source, self.schema.select(names), weight=weight, fewest=fewest
+        )
 
 
 def published(

@@ -141,16 +141,18 @@ class ArrayEngine:
         *,
         weight: str | None = None,
         unfit: Unfit = "refuse",
+        fewest: int = 1,
     ) -> OccupiedCounts:
-        """Counts of the combinations that occur; with a weight, sums of that integer column."""
+        """Counts of the combinations that enough rows have; with a weight, sums of that integer column."""
         # Rows that are codes already fit their schema.
         del unfit
         rows = _coded(source)
         _, first, place = np.unique(_combinations(rows, attributes), return_index=True, return_inverse=True)
         counts = np.zeros(first.size, dtype=np.int64)
         np.add.at(counts, place, 1 if weight is None else rows.codes[weight])
-        codes = tuple(column[first] for column in _columns(rows, attributes))
-        return OccupiedCounts(tuple(attributes), codes, counts)
+        enough = np.bincount(place, minlength=first.size) >= fewest
+        codes = tuple(column[first[enough]] for column in _columns(rows, attributes))
+        return OccupiedCounts(tuple(attributes), codes, counts[enough])
 
     @contextmanager
     def at_rest(self, source: Source, schema: Schema) -> Iterator[Source]:

@@ -147,16 +147,22 @@ class DuckDBEngine:
         *,
         weight: str | None = None,
         unfit: Unfit = "refuse",
+        fewest: int = 1,
     ) -> OccupiedCounts:
-        """Counts of the combinations that occur; with a weight, sums of that integer column."""
+        """Counts of the combinations that enough rows have; with a weight, sums of that integer column."""
         codes_present = " and ".join(f"{source.code(each)} is not null" for each in attributes)
         fitting = f"where {codes_present}" if unfit == "skip" else ""
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
+        # Rows without a code are seen however few they are.
+        kept = " or ".join(
+            ["count(*) >= " + str(fewest), *(f"{source.code(each)} is null" for each in attributes)]
+        )
+        having = f"having {kept}" if fewest > 1 else ""
         columns = self._arrays(
             source,
             attributes,
             lambda rows: (
-                f"select {_keys(source, attributes)}{measure} as total from {rows} {fitting} group by all"
+                f"select {_keys(source, attributes)}{measure} as total from {rows} {fitting} group by all {having}"
             ),
         )
         return _occupied(attributes, columns)

@@ -47,8 +47,9 @@ class Engine(Protocol):
         *,
         weight: str | None = None,
         unfit: Unfit = "refuse",
+        fewest: int = 1,
     ) -> OccupiedCounts:
-        """Counts of the combinations that occur, or sums of an integer column over each.
+        """Counts of the combinations that occur, or sums of an integer column over each; those of fewer rows are left out.
 
         For attributes whose full product is too large for a :class:`~sfumato.values.counts.CountTable`. Rows with a
         value outside the schema are refused all together, or skipped.

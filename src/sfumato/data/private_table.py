@@ -113,9 +113,9 @@ class PrivateTable:
         if found is not None:
             found.finish()
 
-    def count_occupied(self, names: Sequence[str]) -> OccupiedCounts:
-        """True counts of the combinations that occur. Private."""
-        counted = self.engine.count_occupied(self.source, self._declared.select(names))
+    def count_occupied(self, names: Sequence[str], *, fewest: int = 1) -> OccupiedCounts:
+        """True counts of the combinations that so many rows have. Private."""
+        counted = self.engine.count_occupied(self.source, self._declared.select(names), fewest=fewest)
         return dataclasses.replace(counted, attributes=self.schema.select(names))
 
     def misfits(self) -> tuple[Misfit, ...]:

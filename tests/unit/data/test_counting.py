@@ -6,13 +6,17 @@ import itertools
 from contextlib import nullcontext
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from array_tables import ArrayTable
-from sfumato import Schema, publish
+from sfumato import Schema, publish, read_table
+from sfumato.chance.randomness import NoiseSource
 from sfumato.data import counting
 from sfumato.data.counting import CountsInTurns, covering_sets
+from sfumato.errors import DataError
 from sfumato.methods.columnized_counts.design.choice import attribute_similarities
+from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
 from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
 from sfumato.values.schema import Attribute, Role
 
@@ -144,3 +148,42 @@ def test_similarities_of_attributes_are_counted_in_one_pass():
     assert counted.scans == 1
     assert found[0, 1] == pytest.approx(1)
     assert found[2, 3] < 0.1
+
+
+def test_combinations_of_too_few_rows_are_left_out_by_every_engine():
+    """What is kept is what the whole count says, and the rest is not there."""
+    given = table_of((3, 4, 5), rows=200)
+    labels = {
+        each.name: [each.labels[code] for code in given.codes[each.name]] for each in given.schema.attributes
+    }
+    for table in (given, read_table(pa.table(labels), given.schema)):
+        for fewest in (1, 2, 7, 1_000):
+            whole, kept = (
+                table.count_occupied(["a1", "a2"]),
+                table.count_occupied(["a1", "a2"], fewest=fewest),
+            )
+            rows = [
+                {(one, other): number for one, other, number in zip(*each.codes, each.counts, strict=True)}
+                for each in (whole, kept)
+            ]
+            assert rows[1] == {key: number for key, number in rows[0].items() if number >= fewest}
+
+
+def test_a_single_row_outside_the_schema_is_refused_although_it_would_be_left_out():
+    """Few rows without a code are not dropped in silence."""
+    schema = Schema.from_toml('[attributes.job]\nrole = "other"\ncategories = ["a", "b"]')
+    table = read_table(pa.table({"job": ["a"] * 20 + ["elsewhere"]}), schema)
+    with pytest.raises(DataError, match="1 row"):
+        table.count_occupied(["job"], fewest=10)
+
+
+def test_columnized_counts_hold_no_fragment_that_cannot_be_published():
+    """Rows that fewer than k share are left out by the engine; grouped categories are counted together first."""
+    schema = Schema.from_toml('[attributes.job]\nrole = "other"\ncategories = ["a", "b", "c", "d"]')
+    table = read_table(pa.table({"job": ["a"] * 40 + ["b"] * 6 + ["c"] * 6 + ["d"] * 3}), schema)
+    noise = NoiseSource.seeded(1)
+    plain = ColumnizedCounts(k=10, epsilon=2.0)
+    assert [each.tolist() for each in plain._counting(table, noise, fewest=10).counts()] == [[40]]
+    assert [each.tolist() for each in plain._counting(table, noise).counts()] == [[40, 6, 6, 3]]
+    grouped = ColumnizedCounts(k=10, epsilon=2.0, recoding={"job": [["b", "c"]]})
+    assert [each.tolist() for each in grouped._counting(table, noise, fewest=10).counts()] == [[40, 12, 3]]

@@ -246,7 +246,8 @@ class ColumnizedCounts(Design):
     def publish(self, table: PrivateTable, noise: NoiseSource) -> Publication:
         """One table of rows with counts for each column; one table of fragments for unit-item-value data."""
         self._require_fit(table.schema)
-        counting = self._counting(table, noise)
+        # A row that fewer than k share is never published, so that it need not be held.
+        counting = self._counting(table, noise, fewest=self.k)
         law = self._law(table.schema, counting, noise)
         tables = published_tables(law, counting, noise.named("counts"))
         return Publication(
@@ -301,7 +302,9 @@ class ColumnizedCounts(Design):
         """What columns are made of: items, or attributes."""
         return schema[schema.long.item].labels if schema.long else schema.publishable.names
 
-    def _counting(self, table: PrivateTable, noise: NoiseSource) -> WideCounting | LongCounting:
+    def _counting(
+        self, table: PrivateTable, noise: NoiseSource, *, fewest: int = 1
+    ) -> WideCounting | LongCounting:
         given: Groups | None = None
         if self.column_sets is not None:
             what = "item" if table.schema.long else "attribute"
@@ -315,6 +318,7 @@ class ColumnizedCounts(Design):
             recoding=self.recoding,
             similarity=budget,
             truncation_key=self.truncation_key,
+            fewest=fewest,
             noise=noise,
         )
 

@@ -77,9 +77,13 @@ class WideCounting:
         recoding: Recoding,
         similarity: SimilarityBudget,
         truncation_key: str | None,
+        fewest: int,
         noise: NoiseSource,
     ) -> WideCounting:
-        """Count a table; ``column_budget`` is given when rows must be kept to it."""
+        """Count a table; ``column_budget`` is given when rows must be kept to it.
+
+        Fragments of fewer rows than ``fewest`` may be left out: of a wide table that is nearly all of them.
+        """
         del truncation_key
         schema = table.schema.publishable
         groups: Any = columns
@@ -94,7 +98,7 @@ class WideCounting:
             for group in groups
         )
         if column_budget is None:
-            tallies = [_count_column(table, column, coarser) for column in cut]
+            tallies = [_count_column(table, column, coarser, fewest) for column in cut]
         else:
             tallies = _count_truncated(table, schema, cut, coarser, column_budget, noise.named("truncation"))
         # By counting, which does not refuse a table without rows: whether there is a release would tell.
@@ -110,9 +114,11 @@ def _recoded(codes: Mapping[str, npt.NDArray[Any]], coarser: Coarser) -> dict[st
     return {name: coarser[name][1][each] if name in coarser else each for name, each in codes.items()}
 
 
-def _count_column(table: PrivateTable, column: WideColumn, coarser: Coarser) -> FragmentTally:
+def _count_column(table: PrivateTable, column: WideColumn, coarser: Coarser, fewest: int) -> FragmentTally:
     """Every row has its part in the column: the engine counts."""
-    found = table.count_occupied(column.names)
+    # Several fragments may become one where categories are grouped, and then be more.
+    is_merged = any(name in coarser for name in column.names)
+    found = table.count_occupied(column.names, fewest=1 if is_merged else fewest)
     codes = _recoded(dict(zip(column.names, found.codes, strict=True)), coarser)
     covered = column.is_covered(codes)
     tally = FragmentTally(len(column.names))
@@ -181,9 +187,11 @@ class LongCounting:
         recoding: Recoding,
         similarity: SimilarityBudget,
         truncation_key: str | None,
+        fewest: int,
         noise: NoiseSource,
     ) -> LongCounting:
         """Count a table; ``column_budget`` is given when units must be kept to it."""
+        del fewest
         units, attributes = read_units(table, recoding)
         groups: Any = columns
         if not _is_given(columns):

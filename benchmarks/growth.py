@@ -1,0 +1,64 @@
+"""How cost grows with rows, for every method: ``python benchmarks/growth.py [METHOD ...]``.
+
+The exponent is of processor time less that of the same command at a thousand rows, between two sizes, by default one and
+thirty million (``--rows 1000000,10000000`` for others). Memory is stated as what thirty times the rows add to it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+
+from measuring import Measurement, census, finish, publish
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "randomized-response": ("retention=0.5", "attributes=['occupation']"),
+    "sample-perturb-scale": ("retention=0.5",),
+    "splu-gen": ("gamma=5",),
+    "distribution-resampling": (),
+    "anatomy": ("l_value=5", "attribute=occupation"),
+    "generalization": ("k=10",),
+    "noisy-marginals": ("epsilon=1",),
+    "columnized-counts": ("k=10", "epsilon=2", "delta=1e-6"),
+}
+SMALLEST = 1_000
+MOST_EXPONENT = 1.1
+MOST_MEGABYTES = {"generalization": 4.0, "columnized-counts": 4.0, "sample-perturb-scale": 4.0}
+"""Times the memory at the larger size that are allowed; elsewhere it is to be flat. These three hold the combinations that occur."""
+FLAT = 1.3
+
+
+def measure(names: list[str], few: int, many: int) -> Iterator[Measurement]:
+    """Exponent and memory of each method."""
+    for name in names or METHODS:
+        settings = [text for each in METHODS[name] for text in ("--set", each)]
+        smallest, smaller, larger = (
+            publish(census(rows), f"growth-{name}", "--method", name, *settings)[1]
+            for rows in (SMALLEST, few, many)
+        )
+        work = [each.cpu - smallest.cpu for each in (smaller, larger)]
+        exponent = math.log(work[1] / work[0]) / math.log(many / few)
+        at = f"{few / 1e6:g} M to {many / 1e6:g} M rows"
+        yield Measurement(
+            f"{name}: growth exponent, {at}",
+            exponent,
+            MOST_EXPONENT,
+            f"CPU {work[0]:.1f} s to {work[1]:.1f} s, clock {smaller.wall:.1f} s to {larger.wall:.1f} s",
+        )
+        yield Measurement(
+            f"{name}: memory, times, {at}",
+            larger.megabytes / smaller.megabytes,
+            MOST_MEGABYTES.get(name, FLAT),
+            f"{smaller.megabytes:.0f} MB to {larger.megabytes:.0f} MB",
+        )
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    sizes = [1_000_000, 30_000_000]
+    if "--rows" in arguments:
+        place = arguments.index("--rows")
+        sizes = [int(each) for each in arguments[place + 1].split(",")]
+        del arguments[place : place + 2]
+    finish(measure(arguments, sizes[0], sizes[1]))
