@@ -164,3 +164,33 @@ def test_intervals_cover_as_often_as_they_say(alarm_budget):
         half = float(high[0] - low[0]) / 2
         covered = int(np.count_nonzero(np.abs(totals - TRUTH.sum()) <= half))
         judge(alarm_budget.coverage_p_value(covered, 20_000, exact), check)
+
+
+@pytest.mark.parametrize("estimator", ["difference of two cells", "least squares"])
+def test_intervals_know_that_noise_has_heavy_tails(alarm_budget, estimator):
+    """Null: 95 % intervals hold the truth in 95 % of 200,000 releases or more.
+
+    Statistic: too few covered, exact binomial. Twin: 1.96 standard errors, which hold it in 94.1 and 93.9 %.
+    """
+    from scipy.stats import binom
+
+    check = alarm_budget.draw("noise has heavy tails", pieces=2)
+    releases = draw_releases(NoiseSource.seeded(check.seed).named(estimator), 200_000)
+    law, tabulation = law_of(), Tabulation(by=("b", "c"))
+    weights = np.zeros((1, 12))
+    weights[0, 0] = 1
+    if estimator == "difference of two cells":
+        weights[0, 5] = -1
+
+    def ask(published):
+        if estimator == "least squares":
+            return law.estimate_by("least-squares", published, tabulation).linear(weights)
+        return law.estimate(published, tabulation).linear(weights)
+
+    errors = (apply_to_all(ask, releases) - weights @ true_margin(("b", "c")))[:, 0]
+    stated = ask(Given(releases[0]))
+    half = float(stated.intervals(0.95)[1][0] - stated.values[0])
+    held = int((np.abs(errors) <= half).sum())
+    alarm_budget.assert_passes(float(binom.cdf(held, errors.size, 0.95)), check)
+    held_by_twin = int((np.abs(errors) <= 1.96 * stated.standard_errors[0]).sum())
+    alarm_budget.assert_rejects(float(binom.cdf(held_by_twin, errors.size, 0.95)), check)

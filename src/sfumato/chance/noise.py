@@ -83,6 +83,12 @@ class DiscreteLaplace(Frozen):
         # 1 - q by expm1, which keeps its digits when the scale is large.
         return 2 * self.ratio / math.expm1(-1 / self.scale) ** 2
 
+    @property
+    def fourth_cumulant(self) -> float:
+        """``2 q (1 + 4 q + q^2) / (1 - q)^4``: twice that of a geometric number, whose difference of two it is."""
+        q = self.ratio
+        return 2 * q * (1 + 4 * q + q**2) / (1 - q) ** 4
+
     def probability(self, values: npt.ArrayLike) -> Floats:
         """Probability of each integer: ``(1-q)/(1+q) q^|k|``."""
         magnitudes = np.abs(np.asarray(values, np.float64))
@@ -164,6 +170,14 @@ class DiscreteGaussian(Frozen):
             return self.scale**2
         support = np.arange(-self._reach, self._reach + 1)
         return float(np.sum(support**2 * self.probability(support)))
+
+    @property
+    def fourth_cumulant(self) -> float:
+        """``E k^4 - 3 (E k^2)^2``; none to a double's precision from a scale of 2 on, as of a normal number."""
+        if self.scale >= 2:
+            return 0.0
+        support = np.arange(-self._reach, self._reach + 1)
+        return float(np.sum(support**4 * self.probability(support))) - 3 * self.variance**2
 
     def probability(self, values: npt.ArrayLike) -> Floats:
         """Probability of each integer."""

@@ -15,7 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.left_open import Ends, LeftOut
-from sfumato.values.score_intervals import score_limits
+from sfumato.values.score_intervals import heavier_quantiles, score_limits
 
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
@@ -66,6 +66,8 @@ class Estimates:
     skews
         Gives, ``(n,)``, the covariance of each estimate with its estimated variance: an interval leans by it. Normal
         intervals when not given.
+    fourth_cumulants
+        Of the errors, ``(n,)``, where their tails are heavier than normal ones: intervals are then wider.
     leeway
         How far the numbers may be below and above their estimates besides chance, because of an assumption that
         an estimate needs; two vectors ``(n,)``, not negative.
@@ -87,6 +89,7 @@ class Estimates:
     certainty: Certainties = field(default_factory=lambda: all_claim(Certainty.ESTIMATED, 0))
     limits: Limits | None = None
     skews: Callable[[], Floats] | None = None
+    fourth_cumulants: Floats | None = None
     leeway: tuple[Floats, Floats] | None = None
     left_open: LeftOut | Ends | None = None
 
@@ -134,7 +137,8 @@ class Estimates:
         if self.limits is not None:
             low, high = self.limits(confidence_level)
         else:
-            low, high = score_limits(self.values, self.variances, self._slopes(), quantile)
+            quantiles = heavier_quantiles(quantile, self.variances, self.fourth_cumulants)
+            low, high = score_limits(self.values, self.variances, self._slopes(), quantiles)
             if self.leeway is not None:
                 low, high = low - self.leeway[0], high + self.leeway[1]
         if self.left_open is not None:
@@ -209,6 +213,8 @@ class Estimates:
             known_bounds(*bounds),
             certainty,
             skews=self._combined_skews(weights),
+            # They add up like fourth powers, as far as the terms are independent.
+            fourth_cumulants=None if self.fourth_cumulants is None else weights**4 @ self.fourth_cumulants,
             leeway=self._combined_leeway(weights),
         )
         return combination.open_between(self.left_open and self.left_open.linear(weights, self.values, whole))
@@ -289,6 +295,7 @@ class Estimates:
             known_bounds(*bounds),
             certainty,
             skews=change.skews,
+            fourth_cumulants=change.fourth_cumulants,
             leeway=leeway,
         )
         return found.open_between(

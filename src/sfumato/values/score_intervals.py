@@ -7,7 +7,9 @@ import numpy as np
 from sfumato.values.arrays import Floats
 
 
-def score_limits(values: Floats, variances: Floats, slopes: Floats, quantile: float) -> tuple[Floats, Floats]:
+def score_limits(
+    values: Floats, variances: Floats, slopes: Floats, quantile: float | Floats
+) -> tuple[Floats, Floats]:
     """True counts that an estimate does not reject, each judged by the variance that it would have itself.
 
     A normal interval takes the variance that was estimated for all of them. Where a low estimate comes with a low
@@ -41,3 +43,31 @@ def score_limits(values: Floats, variances: Floats, slopes: Floats, quantile: fl
     low, high = values + middle - half, values + middle + half
     normal = values - quantile * np.sqrt(variances)
     return np.where(normal <= 0, np.minimum(low, normal), low), high
+
+
+def heavier_quantiles(quantile: float, variances: Floats, fourth_cumulants: Floats | None) -> float | Floats:
+    """Half-widths in standard errors of intervals about numbers whose errors have heavier tails than normal ones.
+
+    Parameters
+    ----------
+    quantile
+        Of the normal distribution.
+    variances, fourth_cumulants
+        Of the errors, ``(n,)``; none of the latter is no heavier tail.
+
+    Notes
+    -----
+    Cornish and Fisher's ``z + k (z^3 - 3 z) / 24`` with the excess kurtosis k. Where tails are light, or the level so
+    low that heavy ones make the middle narrow, the normal quantile stays.
+
+    Examples
+    --------
+    Laplace noise has an excess kurtosis of 3; 2.12 standard errors would be exact.
+
+    >>> float(heavier_quantiles(1.96, np.array([2.0]), np.array([12.0])).round(2)[0])
+    2.17
+    """
+    if fourth_cumulants is None:
+        return quantile
+    excess = np.divide(fourth_cumulants, variances**2, out=np.zeros_like(variances), where=variances > 0)
+    return np.asarray(quantile + np.maximum(excess * (quantile**3 - 3 * quantile) / 24, 0))

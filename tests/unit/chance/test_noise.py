@@ -57,6 +57,12 @@ def test_the_variance_is_the_second_moment(law, support):
     assert law.variance == pytest.approx(np.sum(support**2 * law.probability(support)), rel=1e-10)
 
 
+def test_the_fourth_cumulant_is_that_of_the_moments(law, support):
+    """E x^4 - 3 (E x^2)^2, by summation."""
+    fourth = np.sum(support.astype(float) ** 4 * law.probability(support)) - 3 * law.variance**2
+    assert law.fourth_cumulant == pytest.approx(fourth, rel=1e-8, abs=1e-9 * law.variance**2)
+
+
 def test_the_cumulative_is_the_sum_of_probabilities(law, support):
     """At every integer of the support."""
     expected = np.cumsum(law.probability(support))

@@ -261,3 +261,16 @@ def test_what_lies_between_two_ends_that_are_one_number_is_that_number():
     assert found.certainty.tolist() == [Certainty.EXACT, Certainty.BOUNDED]
     assert found.variances[0] == 0
     assert nothing.ratio([1, 0], [0, 1]).certainty.tolist() == [Certainty.EXACT]
+
+
+def test_heavy_tails_widen_an_interval_and_wear_off_in_sums():
+    """Laplace noise of variance 2 has the fourth cumulant 12: z + 3 (z^3 - 3 z) / 24; of a sum of two the excess is 3/2."""
+    heavy = Estimates(np.zeros(2), np.full(2, 2.0), 2 * np.eye(2), fourth_cumulants=np.full(2, 12.0))
+    z = 1.959964
+    wider = (z**3 - 3 * z) / 24
+    assert heavy.intervals(0.95)[1][0] == pytest.approx((z + 3 * wider) * 2**0.5, rel=1e-6)
+    both = heavy.linear(np.array([[1.0, -1.0]]))
+    assert both.fourth_cumulants.tolist() == [24.0]
+    assert both.intervals(0.95)[1][0] == pytest.approx((z + 1.5 * wider) * 2, rel=1e-6)
+    # The exact interval of Laplace noise: 1 - exp(-2.166 sqrt(2)) is 95.3 %, of 1.96 standard errors 93.7 %.
+    assert 1 - math.exp(-(z + 3 * wider) * 2**0.5) == pytest.approx(0.953, abs=5e-4)

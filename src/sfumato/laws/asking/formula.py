@@ -89,6 +89,11 @@ class Formula(ABC):
         del asked
         return None
 
+    def fourth_cumulants(self, asked: Tabulation) -> Floats | None:
+        """Of the errors, ``(cells,)``; None where their tails are not heavier than normal ones."""
+        del asked
+        return None
+
     def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """Ends of intervals by confidence level, where the errors' law is known and is not normal.
 
@@ -139,6 +144,7 @@ def answer(
         _joined([each.variances for each in parts]),
         certainty=np.concatenate([all_claim(Certainty.EXACT, 0), *(each.certainty for each in parts)]),
         bounds=known_bounds(*(_joined([each.ends()[side] for each in parts]) for side in (0, 1))),
+        fourth_cumulants=_fourth_cumulants(formula, asked, [each.values.size for each in parts]),
     ).open_between(formula.left_open(asked))
     shared = None
     if formula.has_covariance(asked, of_table.values.size):
@@ -164,7 +170,7 @@ def answer(
     spread = Spread(spreads)
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
     known = tuple(zip(numbers, limits, strict=True))
-    ends = IntervalEnds(found.values, spread, known, is_drawn, *of_table.ends(), rows)
+    ends = IntervalEnds(found.values, spread, found.fourth_cumulants, known, is_drawn, *of_table.ends(), rows)
     return replace(found, limits=ends, skews=Skews(spread, found.variances))
 
 
@@ -216,10 +222,20 @@ def for_population(
     found = np.where(sure, 0.0, found)
     left_open, leeway = _drawn_too(estimates, rows), _leeway(estimates)
     if estimates.covariance is None:
-        return Estimates(values, found, certainty=claims, leeway=leeway).open_between(left_open)
+        lone = Estimates(
+            values, found, certainty=claims, fourth_cumulants=estimates.fourth_cumulants, leeway=leeway
+        )
+        return lone.open_between(left_open)
     both = np.diag(values) if shared is None else shared
     drawing = (both - (np.outer(values, values) - estimates.covariance) / rows) * inflate
-    drawn_too = Estimates(values, found, estimates.covariance + drawing, certainty=claims, leeway=leeway)
+    drawn_too = Estimates(
+        values,
+        found,
+        estimates.covariance + drawing,
+        certainty=claims,
+        fourth_cumulants=estimates.fourth_cumulants,
+        leeway=leeway,
+    )
     return drawn_too.open_between(left_open)
 
 
@@ -264,6 +280,16 @@ def _spreads(
             place = slice(last - number, last)
             variances[place], slopes[place] = spread
     return variances, slopes
+
+
+def _fourth_cumulants(formula: Formula, asked: Sequence[Tabulation], numbers: Sequence[int]) -> Floats | None:
+    """Of all cells, one tabulation after the other; None where there are none."""
+    found = [formula.fourth_cumulants(each) for each in asked]
+    if all(each is None for each in found):
+        return None
+    return _joined(
+        [np.zeros(number) if each is None else each for number, each in zip(numbers, found, strict=True)]
+    )
 
 
 def _added_spreads(

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.laws.asking.binomial import binomial_limits
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.estimates import Limits, normal_quantile
-from sfumato.values.score_intervals import score_limits
+from sfumato.values.score_intervals import heavier_quantiles, score_limits
 
 
 @dataclass(eq=False)
@@ -51,7 +51,7 @@ class IntervalEnds:
 
     Parameters
     ----------
-    values, spread
+    values, spread, fourth_cumulants
         Estimates and how they vary.
     known
         What a law knows of the cells of each tabulation, and how many these are.
@@ -62,6 +62,7 @@ class IntervalEnds:
 
     values: Floats
     spread: Spread
+    fourth_cumulants: Floats | None
     known: Sequence[tuple[int, Limits | None]]
     drawn: Booleans
     least: Floats
@@ -70,7 +71,9 @@ class IntervalEnds:
 
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
-        low, high = score_limits(self.values, *self.spread.both, normal_quantile(confidence_level))
+        variances, slopes = self.spread.both
+        quantiles = heavier_quantiles(normal_quantile(confidence_level), variances, self.fourth_cumulants)
+        low, high = score_limits(self.values, variances, slopes, quantiles)
         first = 0
         for number, each in self.known:
             if each is not None:

@@ -194,7 +194,8 @@ def test_the_weighted_estimate_divides_by_the_release_probability():
     found = LAW.estimate_by("weighted", ROWS, Tabulation(by=("sex",)))
     appears, _ = MATRIX.release_probabilities_of([7])
     assert found.values == pytest.approx([140.0, 7 / appears[0]])
-    assert found.variances[1] > 7**2
+    # In nearly every release such rows are missing, so that no interval about the others would cover.
+    assert np.isnan(found.standard_errors).all()
     with pytest.raises(ParameterError, match="no estimator"):
         LAW.estimate_by("other", ROWS, Tabulation(by=("sex",)))
 
@@ -455,11 +456,13 @@ def test_the_variance_of_a_weighted_estimate_by_hand():
     """
     w, r = math.e**2 * 1e-5, 1 / math.e
     noise = 2 * r / (1 - r) ** 2
-    found = LAW.estimate_by("weighted", ROWS, Tabulation(by=("sex", "job")))
+    asked = Tabulation(by=("sex", "job"))
+    found = LAW.estimate_by("weighted", ROWS, asked)
+    variances = LAW._sums(ROWS, (asked,), is_weighted=True).variances(asked)
     assert found.values[4] == pytest.approx(7 / w)
-    assert found.variances[4] == pytest.approx((7**2 * (1 - w) + noise) / w**2)
+    assert variances[4] == pytest.approx((7**2 * (1 - w) + noise) / w**2)
     # 100 and 40 copies are published surely.
-    assert found.variances[:2] == pytest.approx([noise, noise])
+    assert variances[:2] == pytest.approx([noise, noise])
     assert found.bounds[0].tolist() == [5, 5, 0, 0, 5, 0]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Annotated, ClassVar, Literal
 
@@ -184,6 +184,9 @@ class NoisyCounts(Law):
         _ = self.best(tuple(weights))
         tables = [read_marginal(published, each) for each in self.marginals]
         combined = combine_tables(tables, weights)
+        # At most those of a single noise: a sum of several comes nearer to normal.
+        excess = max(each.noise.fourth_cumulant / each.noise.variance**2 for each in self.marginals)
+        combined = replace(combined, fourth_cumulants=excess * combined.variances**2)
         if target == "table":
             return combined
         return for_population(combined, float(combine_tables(tables, {}).values[0]))
@@ -333,6 +336,15 @@ class NoisySums(Formula):
             return np.zeros((1, 1))
         shared = first.marginal.cells_added(Tabulation(where=one.where & other.where))
         return np.full((1, 1), first.marginal.noise.variance * shared)
+
+    def fourth_cumulants(self, asked: Tabulation) -> Floats:
+        """Those of all noises that each adds up."""
+        source = self._source(asked)
+        own = 0.0 if source.marginal is None else source.marginal.noise.fourth_cumulant * source.cells_added
+        found = np.full(self._number(asked), own)
+        return _replaced(
+            found, {place: each.noise.fourth_cumulant for place, each in source.declared.items()}
+        )
 
     def limits(self, asked: Tabulation, target: Target) -> Limits | None:
         """By the exact law of a sum of so many noises."""
