@@ -5,7 +5,8 @@
     SfumatoError
     ├── SchemaError (ValueError)          a schema contradicts itself; carries every problem found
     ├── DataError (ValueError)            private rows do not fit their schema: column, reason, number of rows
-    │   └── SourceError                   a file, table or stream cannot be read as what it claims to be
+    │   ├── SourceError                   a file, table or stream cannot be read as what it claims to be
+    │   └── UniqueRowsError               rows of a release could be found by little, and would reveal more
     ├── ParameterError (ValueError)       a parameter is outside what is allowed
     │   └── GoalUnattainableError         no parameters keep the goal; says the nearest goal that they could
     ├── QueryError (ValueError)           a query is malformed, or names what does not exist
@@ -28,11 +29,25 @@ No message contains a value of a private cell; ``tests/boundaries`` plants marke
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 
 class SfumatoError(Exception):
     """Base of everything sfumato raises on purpose."""
+
+
+@contextmanager
+def without_origins() -> Iterator[None]:
+    """Errors that leave the block, or the function that it decorates, do not carry the ones they were made from.
+
+    Those of engines and readers quote lines of the data, and ``from None`` only keeps them from being printed.
+    """
+    try:
+        yield
+    except SfumatoError as error:
+        error.__cause__ = error.__context__ = None
+        raise
 
 
 class SchemaError(SfumatoError, ValueError):
@@ -65,6 +80,10 @@ class DataError(SfumatoError, ValueError):
 
 class SourceError(DataError):
     """A file, table or stream cannot be read as what it claims to be."""
+
+
+class UniqueRowsError(DataError):
+    """Rows of a release could be found by what little somebody knows, and would reveal more."""
 
 
 class ParameterError(SfumatoError, ValueError):

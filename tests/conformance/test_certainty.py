@@ -93,7 +93,9 @@ def test_what_claims_to_be_certain_is_so(design, rows, tmp_path):
     """Exact cells are the truth, bounded ones keep their bounds, and only exact ones have no error."""
     table = read_table(people(rows, rows), SCHEMA)
     try:
-        release = publish(table, design, tmp_path / "release", seed=rows)
+        release = publish(
+            table, design, tmp_path / "release", seed=rows, accept_unique_rows=True, say=lambda _: None
+        )
     except Exception as error:  # noqa: BLE001 - whether a design fits so few rows is not the question here
         pytest.skip(f"the design does not fit: {type(error).__name__}")
     for by, answered in tables(release):

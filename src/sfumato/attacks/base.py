@@ -16,6 +16,7 @@ from sfumato.frozen import Frozen
 from sfumato.release import Release
 from sfumato.values.arrays import Floats
 from sfumato.values.number_text import Cell
+from sfumato.values.plain_text import as_text
 from sfumato.values.result_tables import ResultTable
 from sfumato.writing import write_whole
 
@@ -38,14 +39,17 @@ class PeopleGuesses:
     columns: Mapping[str, Sequence[Cell]] = field(repr=False)
 
     def write(self, path: Path) -> None:
-        """Write a CSV file that its owner alone can read."""
+        """Write a CSV file that its owner alone can read; an apostrophe stands before what a spreadsheet would run."""
         with write_whole(path, parameter="people") as (temporary,):
             # Made with its mode: others could read it for a moment otherwise.
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 lines = csv.writer(file)
-                lines.writerow(self.columns)
-                lines.writerows(zip(*self.columns.values(), strict=True))
+                lines.writerow(map(as_text, self.columns))
+                lines.writerows(
+                    [as_text(cell) if isinstance(cell, str) else cell for cell in row]
+                    for row in zip(*self.columns.values(), strict=True)
+                )
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,7 @@ Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused
 from __future__ import annotations
 
 import gc
-import signal
 import sys
-from typing import NoReturn
 
 STOPPED = "Interrupted."
 """What is said when Ctrl-C ends a verb."""
@@ -33,15 +31,11 @@ def _run() -> None:
     # is a tenth of the time of a small verb.
     gc.set_threshold(100_000, 50, 50)
     from sfumato.cli.application import app
+    from sfumato.writing import ended_by_exceptions
 
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that cannot show a category's letters must not end a finished computation.
         sys.stdout.reconfigure(errors="backslashreplace")
     # By default the process would end on the spot, and leave what is half written behind.
-    signal.signal(signal.SIGTERM, _leave)
-    app(prog_name="sfumato")
-
-
-def _leave(number: int, _frame: object) -> NoReturn:
-    """End by way of an exception, so that half-written files are removed; the exit code is the shells' own."""
-    raise SystemExit(128 + number)
+    with ended_by_exceptions():
+        app(prog_name="sfumato")

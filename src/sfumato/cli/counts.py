@@ -19,6 +19,8 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show, talk
+from sfumato.values.number_text import counted
+from sfumato.values.plain_text import as_text, number_run
 
 if TYPE_CHECKING:
     from sfumato.values.answer_tables import AnswerTable
@@ -78,6 +80,13 @@ def counts(
     csv_file: Annotated[
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the table to a new CSV file instead.")
     ] = None,
+    formulas: Annotated[
+        Literal["quote", "refuse", "keep"],
+        typer.Option(
+            "--formulas",
+            help="With --csv: what becomes of labels that a spreadsheet would run, such as =1+1.",
+        ),
+    ] = "quote",
     reading: Running,
 ) -> None:
     """Estimate the true counts over the categories of some attributes."""
@@ -122,7 +131,7 @@ def counts(
     if csv_file is None:
         show(table, as_json=as_json)
     else:
-        write_csv(table, csv_file)
+        write_csv(table, csv_file, formulas)
         talk(f"Wrote {csv_file}.")
 
 
@@ -138,14 +147,27 @@ def attribute_names(texts: Iterable[str]) -> list[str]:
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
-def write_csv(table: AnswerTable, path: Path) -> None:
+def write_csv(table: AnswerTable, path: Path, formulas: Literal["quote", "refuse", "keep"]) -> None:
     """A new CSV file with a column for each attribute, and estimate, std_error, low, high."""
+    from sfumato.errors import ParameterError
     from sfumato.writing import write_whole
 
+    texts = {text for labels, *_ in table.cells() for text in labels} | {*table.column_names()}
+    run = number_run(texts)
+    if run and formulas == "refuse":
+        raise ParameterError(
+            f"csv: {counted(run, 'label')} would be run by a spreadsheet as a formula: such labels begin with =, +, - or @. "
+            "Write them with an apostrophe before them by --formulas quote, or as they are by --formulas keep.",
+            parameter="formulas",
+        )
+    written = as_text if formulas == "quote" else str
+    if run:
+        what = "now begin with an apostrophe" if formulas == "quote" else "were written as they are"
+        talk(f"{counted(run, 'label')} that a spreadsheet would run as a formula {what} (--formulas).")
     with (
         write_whole(path, parameter="csv") as (temporary,),
         temporary.open("w", encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(table.column_names())
-        writer.writerows([*labels, *numbers] for labels, *numbers in table.cells())
+        writer.writerow([written(name) for name in table.column_names()])
+        writer.writerows([*map(written, labels), *numbers] for labels, *numbers in table.cells())

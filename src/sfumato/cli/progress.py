@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sfumato.values.plain_text import visible
 from sfumato.watching import watched_by, watcher
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class TerminalWatcher:
             self._display = _display()
             self._display.start()
         if phase.line is None:
-            phase.line = self._display.add_task(phase.name, total=phase.total)
+            phase.line = self._display.add_task(visible(phase.name), total=phase.total)
         self._display.update(phase.line, completed=phase.done, total=phase.total)
 
     def _take_away(self, phase: _Phase) -> None:
@@ -137,7 +138,8 @@ def _display() -> Progress:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        # A bracket in a file's name is no markup.
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

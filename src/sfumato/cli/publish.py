@@ -20,9 +20,10 @@ from sfumato.cli.options import (
 from sfumato.cli.progress import progress_bar
 from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import ask_password, show_json, talk, tell, warn
-from sfumato.values.number_text import FEW_LISTED, counted, listed
+from sfumato.values.number_text import FEW_LISTED, capital, counted, listed
 
 if TYPE_CHECKING:
+    from sfumato.data.uniqueness import UniqueRows
     from sfumato.release import Release
 
 
@@ -80,6 +81,20 @@ def publish(
             help="Publish which attributes were perturbed and not how; estimates are then refused, tests stay valid.",
         ),
     ] = False,
+    formulas: Annotated[
+        Literal["refuse", "keep"],
+        typer.Option(
+            "--formulas",
+            help="With --format csv: what becomes of labels that a spreadsheet would run, such as =1+1.",
+        ),
+    ] = "refuse",
+    accept_unique_rows: Annotated[
+        bool,
+        typer.Option(
+            "--accept-unique-rows",
+            help="Publish although many rows are unique on a few columns that are published as they are.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
@@ -98,6 +113,7 @@ def publish(
             f"the categories of {listed(learned, most=FEW_LISTED)} were learned from the data and become public with the release; "
             "the manifest says so."
         )
+    unique: list[UniqueRows] = []
     with progress_bar("Publishing", lambda: private.stated_number_of_rows) as advance:
         release = publish_table(
             private,
@@ -111,11 +127,14 @@ def publish(
             say=warn,
             sign=signer,
             withhold_law=withhold_law,
+            formulas=formulas,
+            accept_unique_rows=accept_unique_rows,
+            tell=unique.append,
         )
     if as_json:
-        show_json(_facts(release))
+        show_json({**_facts(release), "unique_rows": unique[0].to_dict() if unique else None})
     else:
-        tell(_summary(release))
+        tell("\n".join([_summary(release), *(capital(each.sentence()) for each in unique)]))
     talk(f"Next: sfumato report {out} --out report.html")
 
 
@@ -140,5 +159,4 @@ def _summary(release: Release) -> str:
     if release.law.is_withheld:
         promises = [f"  {WITHHELD_PROMISE}"]
     title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"
-    privacy = release.manifest.privacy
-    return "\n".join([title, "Promise", *promises, f"{privacy[:1].upper()}{privacy[1:]}."])
+    return "\n".join([title, "Promise", *promises, f"{capital(release.manifest.privacy)}."])

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import typer
 
+from sfumato.values.plain_text import visible
 from sfumato.watching import silence
 
 
@@ -38,7 +39,7 @@ def show_json(content: Any) -> None:
 def tell(text: str) -> None:
     """Print text on stdout."""
     with silence():
-        typer.echo(text)
+        typer.echo(visible(text))
 
 
 def ask_password(question: str) -> str:
@@ -61,10 +62,10 @@ def _without_nan(content: Any) -> Any:
 def talk(sentence: str) -> None:
     """Say something on stderr."""
     with silence():
-        typer.echo(sentence, err=True)
+        typer.echo(visible(sentence), err=True)
 
 
 def warn(sentence: str) -> None:
     """Say something on stderr that must not be overlooked."""
     with silence():
-        typer.secho(f"WARNING: {sentence}", err=True, bold=True, fg="red")
+        typer.secho(f"WARNING: {visible(sentence)}", err=True, bold=True, fg="red")

@@ -10,7 +10,7 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.fitting import Misfit
 from sfumato.data.sources import open_source
-from sfumato.errors import nearest
+from sfumato.errors import nearest, without_origins
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -80,6 +80,7 @@ class SchemaCheck:
         }
 
 
+@without_origins()
 def check_schema(
     data: Any,
     schema: Schema,

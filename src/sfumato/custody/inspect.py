@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from sfumato.data.private_table import PrivateTable
+from sfumato.data.uniqueness import UniqueRowCounter, UniqueRows
 from sfumato.values.arrays import Integers
-from sfumato.values.number_text import Cell, percent
+from sfumato.values.number_text import Cell, capital, percent
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
 
@@ -97,12 +98,15 @@ class Inspection:
         Groups of rows equal on all quasi-identifiers; None when there are no quasi-identifiers.
     tables
         Columns, groups and sensitive attributes, for reading.
+    unique_rows
+        On all attributes that could be published.
     """
 
     number_of_rows: int
     quasi_identifiers: tuple[str, ...]
     group_sizes: GroupSizes | None
     tables: tuple[ResultTable, ...]
+    unique_rows: UniqueRows
 
     def __repr__(self) -> str:
         return f"Inspection({', '.join(self.quasi_identifiers) or 'no quasi-identifiers'}; private)"
@@ -117,7 +121,8 @@ class Inspection:
             if self.group_sizes is not None
             else "The schema declares no quasi-identifier, so there are no groups to look at."
         )
-        return "\n\n".join([*(each.to_text() for each in self.tables), reading])
+        alone = capital(self.unique_rows.sentence(condition="that could be published"))
+        return "\n\n".join([*(each.to_text() for each in self.tables), reading, alone])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``inspect --json`` prints it."""
@@ -128,6 +133,7 @@ class Inspection:
             "number_of_rows": self.number_of_rows,
             "quasi_identifiers": list(self.quasi_identifiers),
             "groups": groups,
+            "unique_rows": self.unique_rows.to_dict(),
             "tables": [each.to_dict() for each in self.tables],
         }
 
@@ -161,9 +167,10 @@ def inspect_table(table: PrivateTable) -> Inspection:
     """
     rows = table.number_of_rows
     names = tuple(each.name for each in table.schema.with_role(Role.QUASI_IDENTIFIER))
-    tables = [_columns_table(table)]
+    columns, unique = _columns_table(table)
+    tables = [columns]
     if not names:
-        return Inspection(rows, names, None, tuple(tables))
+        return Inspection(rows, names, None, tuple(tables), unique)
     sizes = GroupSizes(table.group_sizes(names))
     measures = tuple((title, value) for _, title, value in _group_measures(sizes))
     tables += [
@@ -174,24 +181,28 @@ def inspect_table(table: PrivateTable) -> Inspection:
     sensitive = table.schema.with_role(Role.SENSITIVE)
     if sensitive:
         tables.append(_homogeneity_table(table, names, sensitive))
-    return Inspection(rows, names, sizes, tuple(tables))
+    return Inspection(rows, names, sizes, tuple(tables), unique)
 
 
 def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> ResultTable:
     return ResultTable(title, columns, rows, is_private=True)
 
 
-def _columns_table(table: PrivateTable) -> ResultTable:
+def _columns_table(table: PrivateTable) -> tuple[ResultTable, UniqueRows]:
+    """Every column, and the rows that are unique on all of them, from one pass."""
     attributes = table.schema.publishable.attributes
+    counter = UniqueRowCounter(attributes)
     counts: dict[str, Integers] = {each.name: np.zeros(each.size, dtype=np.int64) for each in attributes}
     for batch in table.scan():
+        counter.add(batch)
         for each in attributes:
             counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
-    return _private(
+    columns = _private(
         "Columns",
         ("column", "role", "categories", "present", "missing share", "largest share"),
         tuple(_column_row(each, counts[each.name]) for each in attributes),
     )
+    return columns, counter.result()
 
 
 def _column_row(attribute: Attribute, counts: Integers) -> tuple[Cell, ...]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
-from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args
 
 from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.conditions import conditional
 from sfumato.custody.ledger import Ledger
 from sfumato.custody.ledger.publishing import Say, entered
+from sfumato.custody.unique_rows import Gate
 from sfumato.custody.units import (
     about_weights,
     assumption_about_units,
@@ -26,16 +27,19 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.portions import Read
 from sfumato.data.private_table import PrivateTable
+from sfumato.data.uniqueness import UniqueRows
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.release.loading import load_release
-from sfumato.release.manifest import Format, Manifest, TableEntry
+from sfumato.release.manifest import AS_IT_IS, Format, Manifest, TableEntry
 from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.signature import Signer
 from sfumato.release.storage import Describe, Progress, refuse_existing_folder, write_release
 from sfumato.release.verifying import refuse_broken_promises
+from sfumato.values.number_text import counted
+from sfumato.values.plain_text import number_run
 from sfumato.values.schema import Schema
 
 LEARNED = "categories were read off the private rows"
@@ -43,7 +47,6 @@ LEARNED = "categories were read off the private rows"
 
 PERTURBED = "Perturbed: the published value is not the true one of the row. Do not count it as it stands; README.md shows how."
 PERTURBED_UNTOLD = "Perturbed: the published value is not the true one of the row, and its matrix is withheld. Do not count it."
-AS_IT_IS = "As it is."
 NO_PROMISE = "everything: no promise is made, so nothing about any person is proved to be protected"
 
 
@@ -60,6 +63,9 @@ def publish(
     say: Say = warnings.warn,
     sign: Signer | str | Path | None = None,
     withhold_law: bool = False,
+    formulas: Literal["refuse", "keep"] = "refuse",
+    accept_unique_rows: bool = False,
+    tell: Callable[[UniqueRows], None] | None = None,
 ) -> Release:
     r"""Publish private rows by a design, into a new folder.
 
@@ -89,11 +95,23 @@ def publish(
     withhold_law
         Publish which attributes were perturbed and not how: no law, no parameter, no number of the promise. Estimates
         are then refused; what stays valid without them can still be asked.
+    formulas
+        What becomes of a CSV file with labels that a spreadsheet would run, such as ``=1+1``.
+    accept_unique_rows
+        Publish although many rows are unique on a few attributes that are published as they are, and show others.
+    tell
+        Takes how many rows are unique on what is published as it is, where something is.
 
     Returns
     -------
     Release
         The new release, opened.
+
+    Raises
+    ------
+    UniqueRowsError
+        When whoever knows three attributes of a person would find one row in twenty, and read off it what else is
+        published as it is.
 
     Examples
     --------
@@ -127,6 +145,15 @@ def publish(
         )
         with entry:
             publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
+            if format == "csv" and formulas == "refuse":
+                refuse_formulas(publication)
+            gate = Gate(publication)
+
+            def check(staging: Path, manifest: Manifest) -> None:
+                refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
+                if not accept_unique_rows:
+                    gate.refuse()
+
             write_release(
                 publication.tables,
                 describe,
@@ -136,13 +163,17 @@ def publish(
                 format=format,
                 progress=progress,
                 signer=signer,
-                check=partial(refuse_broken_promises, engine=_engine_for_files(table.engine)),
+                look=gate.look,
+                check=check,
             )
     for each in publication.warnings:
         say(each)
     if withhold_law:
         for promise in promises_for_units(chosen.guarantees(table.schema), chosen, table.schema):
             say(f"not in the release, since the law is withheld: {promise.statement}")
+    gate.warn(say)
+    if tell is not None and (unique := gate.result()) is not None:
+        tell(unique)
     return load_release(folder)
 
 
@@ -171,6 +202,25 @@ def refuse_rows_of_units(schema: Schema, design: Design) -> None:
             "Publish them by columnized-counts, or pivot to one row for each unit and take [long] out of the schema.",
             parameter="method",
         )
+
+
+def refuse_formulas(publication: Publication) -> None:
+    """Refuse tables with names or labels that a spreadsheet would run when it opens their CSV files.
+
+    Raises
+    ------
+    ParameterError
+        Naming the column and how many labels it is about.
+    """
+    for attribute in (each for table in publication.tables for each in table.schema.attributes):
+        run = number_run([attribute.name, *attribute.labels])
+        if run:
+            raise ParameterError(
+                f"column {attribute.name!r} has {counted(run, 'label')} that a spreadsheet would run as a formula when it opens "
+                "the CSV file: such labels begin with =, +, - or @. Publish as Parquet, map them to other labels in the "
+                "schema, or publish them as they are with --formulas keep.",
+                parameter="formulas",
+            )
 
 
 def admitted(table: PrivateTable, design: Design) -> Design:

@@ -10,10 +10,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.writing import HeldFolder
+
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 Settings = dict[str, str | bool | int | float | list[str]]
+
+SPILL = "sfumato-spill-"
+"""Begins the name of every folder that a connection spills to."""
+
+ENCIPHERED: Settings = {
+    "temp_file_encryption": True,
+    # Without an extension that would have to be downloaded, DuckDB's own cipher is all there is. It is called unsafe because
+    # its keys come from a generator that is no cryptographic one; docs/decisions/0029 says what that leaves.
+    "force_mbedtls_unsafe": True,
+}
+"""What exceeds memory goes to disk enciphered, with a key that is nowhere but in memory."""
 
 
 class KeptConnection:
@@ -83,10 +96,10 @@ class _Opened:
         import duckdb
 
         self.process = os.getpid()
-        self.spill = tempfile.TemporaryDirectory(
-            prefix="sfumato-", dir=temporary_folder, ignore_cleanup_errors=True
-        )
-        chosen: Settings = {**settings, "temp_directory": self.spill.name}
+        parent = Path(tempfile.gettempdir()) if temporary_folder is None else temporary_folder
+        # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
+        self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+        chosen: Settings = {**settings, **ENCIPHERED, "temp_directory": str(self.spill.path)}
         self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)
         self.declared: set[str] = set()
         self._is_closed = False
@@ -97,4 +110,4 @@ class _Opened:
             return
         self._is_closed = True
         self.connection.close()
-        self.spill.cleanup()
+        self.spill.close()

@@ -33,7 +33,7 @@ from sfumato.data.refusals import require_columns, unreadable
 from sfumato.data.snapshot import Snapshot
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
-from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError
+from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, without_origins
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.number_text import counted
@@ -335,21 +335,28 @@ class DuckDBEngine:
             Those that are asked for, whose codes the cursor can then be asked for; a failure because one has no
             column is told as such.
         """
-        import duckdb
-
-        try:
+        with without_origins(), _told(source, attributes):
             types = (declarations(each) for each in source.coded(attributes))
             self._connection.declare({name: text for each in types for name, text in each.items()})
             with self._connection.cursor() as cursor, source.relation(cursor) as relation:
                 yield PatientCursor(cursor, f"Reading {source.description}"), relation
-        except SfumatoError:
-            raise
-        except duckdb.InterruptException:
-            raise KeyboardInterrupt from None
-        except (duckdb.Error, OSError) as error:
-            if isinstance(error, duckdb.BinderException):
-                require_columns(source, attributes)
-            raise unreadable(source, error) from None
+
+
+@contextmanager
+def _told(source: Source, attributes: Sequence[Attribute]) -> Iterator[None]:
+    """What the engine complains of, in words of ours."""
+    import duckdb
+
+    try:
+        yield
+    except SfumatoError:
+        raise
+    except duckdb.InterruptException:
+        raise KeyboardInterrupt from None
+    except (duckdb.Error, OSError) as error:
+        if isinstance(error, duckdb.BinderException):
+            require_columns(source, attributes)
+        raise unreadable(source, error) from None
 
 
 def _refuse_wrong(memory_limit: str, threads: int | None, temporary_folder: str | Path | None) -> None:

@@ -12,7 +12,7 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
-from sfumato.errors import DataError, nearest
+from sfumato.errors import DataError, nearest, without_origins
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Schema
 
@@ -95,6 +95,7 @@ def knowledge_from(source: Source, schema: Schema, *, engine: Engine | None = No
     return Knowledge(source, Schema(attributes=shared), engine or DuckDBEngine())
 
 
+@without_origins()
 def read_knowledge(
     data: Any,
     schema: Schema,

@@ -16,7 +16,7 @@ from sfumato.data.fitting import Misfit, misfits_error
 from sfumato.data.portions import PortionCounts
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
-from sfumato.errors import DataError, SchemaError
+from sfumato.errors import DataError, SchemaError, without_origins
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
 from sfumato.values.schema import Role, Schema
@@ -167,6 +167,7 @@ class PrivateTable:
         return self.engine.group_diversity(self.source, declared.select(names), declared[sensitive])
 
 
+@without_origins()
 def read_table(
     data: Any,
     schema: Schema | str | Path,

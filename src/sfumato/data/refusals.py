@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Sequence
 
 from sfumato.data.sources.base import Source
-from sfumato.errors import DataError, SourceError, nearest
+from sfumato.errors import DataError, SourceError
 from sfumato.values.schema import Attribute
 
 
@@ -35,12 +36,15 @@ def unreadable(source: Source, error: Exception) -> SourceError:
 
 
 def require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
-    """Refuse a source that lacks a column, with the nearest that it has."""
+    """Refuse a source that lacks a column, with the nearest that it has; other names may be cells of a headless file."""
     present = source.columns()
     absent = [each.name for each in attributes if each.name not in present]
     if absent:
         names = ", ".join(repr(name) for name in absent)
-        raise DataError(
-            f"{source.description} has no column {names}; {nearest(absent[0], present)}",
-            attribute=absent[0],
+        close = difflib.get_close_matches(absent[0], present, n=1)
+        hint = (
+            f"did you mean {close[0]!r}?"
+            if close
+            else "correct the schema's names, or give the data that column."
         )
+        raise DataError(f"{source.description} has no column {names}; {hint}", attribute=absent[0])

@@ -26,6 +26,8 @@ FORMAT_VERSION = 1
 MANIFEST_NAME = "datapackage.json"
 FORMATS = ("parquet", "csv")
 Format = Literal["parquet", "csv"]
+AS_IT_IS = "As it is."
+"""What is noted of a column whose published values are the true ones of the row."""
 
 
 class TableEntry(Frozen):
@@ -82,6 +84,11 @@ class Manifest(Frozen):
             known = nearest(name, [each.name for each in self.tables])
             raise ReleaseDamagedError(f"the release has no table {name!r}; {known}")
         return found
+
+    @property
+    def published_as_they_are(self) -> tuple[str, ...]:
+        """Columns of which it is noted."""
+        return tuple(name for name, note in self.column_notes.items() if note == AS_IT_IS)
 
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sfumato.laws import WITHHELD_PROMISE, Law
 from sfumato.release.correction import pandas_correction, r_correction
 from sfumato.release.manifest import MANIFEST_NAME, Manifest, TableEntry
+from sfumato.values.plain_text import visible
 from sfumato.values.schema import MISSING_LABEL, Attribute
 
 README_NAME = "README.md"
@@ -59,7 +60,8 @@ def readme_text(manifest: Manifest, law: Law) -> str:
         *_corrections(manifest.tables[0], law),
         _WITHOUT_LAW if law.is_withheld else _WITH_SFUMATO,
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    # It is shown on terminals too.
+    return visible("\n\n".join(part for part in parts if part) + "\n")
 
 
 def _promises(manifest: Manifest, law: Law) -> list[str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,6 +29,7 @@ from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.signature import SIGNATURE_NAME, Signer
 from sfumato.values.batches import CodedBatch
 from sfumato.watching import steps
+from sfumato.writing import PARTIAL, HeldFolder, ended_by_exceptions
 
 LARGEST_MANIFEST = 256 * 2**20
 """Bytes that are read of a manifest; a hundred thousand categories of ten attributes take a tenth of it."""
@@ -40,6 +39,9 @@ BYTES_AT_ONCE = 2**20
 
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""
+
+Look = Callable[[str, CodedBatch], None]
+"""Called with the name of a table and some of its rows, as they are published."""
 
 Describe = Callable[[tuple[TableEntry, ...]], Manifest]
 """Gives the manifest of a release from its tables, once they are made."""
@@ -55,6 +57,7 @@ def write_release(
     format: Format,
     progress: Progress | None = None,
     signer: Signer | None = None,
+    look: Look | None = None,
     check: Callable[[Path, Manifest], None] | None = None,
 ) -> Manifest:
     """Make the rows and write a release folder. It appears under its name only when all of it is written.
@@ -77,6 +80,8 @@ def write_release(
         Called with the number of rows read since the last call.
     signer
         Signs the manifest.
+    look
+        Sees every row as it is written.
     check
         Looks at what was written, before the folder takes its name; raises where it may not.
 
@@ -89,7 +94,7 @@ def write_release(
     """
     with _staged(out) as staging:
         entries = tuple(
-            _write_table(table, _made(table, read, noise, staging, progress), staging, noise, format)
+            _write_table(table, _made(table, read, noise, staging, progress), staging, noise, format, look)
             for table in _told(tables)
         )
         manifest = describe(entries)
@@ -123,22 +128,23 @@ def _staged(out: Path) -> Iterator[Path]:
     refuse_existing_folder(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{out.name}.partial-", dir=out.parent))
+        held = HeldFolder(out.parent, prefix=f".{out.name}.{PARTIAL}", kind=PARTIAL)
     except OSError as error:
         raise ReleaseError(
             f"cannot write next to {str(out)!r}: {error.strerror}. Choose another place."
         ) from None
     try:
-        yield staging
-        staging.chmod(0o777 & ~_umask())
-        # Renaming onto a folder that appeared meanwhile fails, unless it is empty; it is never overwritten.
-        staging.rename(out)
+        with ended_by_exceptions():
+            yield held.path
+            held.path.chmod(0o777 & ~_umask())
+            # Renaming onto a folder that appeared meanwhile fails, unless it is empty; it is never overwritten.
+            held.path.rename(out)
     except OSError as error:
         raise ReleaseError(
             f"writing {str(out)!r} failed: {error.strerror or 'the disk refused'}. Nothing was published."
         ) from None
     finally:
-        shutil.rmtree(staging, ignore_errors=True)
+        held.close()
 
 
 def _umask() -> int:
@@ -154,6 +160,7 @@ def _write_table(
     folder: Path,
     noise: NoiseSource,
     format: Format,
+    look: Look | None,
 ) -> TableEntry:
     path = folder / f"{table.name}.{format}"
     rows = 0
@@ -162,6 +169,8 @@ def _write_table(
         for batch in in_background(shuffled(table, in_background(made), noise, folder)):
             rows += batch.number_of_rows
             write(batch)
+            if look is not None:
+                look(table.name, batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)
 
 

@@ -18,7 +18,7 @@ from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.release import Release
 from sfumato.release.signature import read_public_key
 from sfumato.release.storage import source_of
-from sfumato.values.number_text import counted
+from sfumato.values.number_text import capital, counted
 
 Verdict = Literal["holds", "broken", "cannot be told"]
 
@@ -172,8 +172,11 @@ def _promise(promise: Guarantee, judgement: Judgement | None) -> Check:
         return Check(
             about, "cannot be told", f"Follows from the law; tables cannot show it. {promise.statement}"
         )
-    found = f"{judgement.sentence[:1].upper()}{judgement.sentence[1:]}."
-    return Check(about, "holds" if judgement.holds else "broken", f"{found} {promise.statement}")
+    return Check(
+        about,
+        "holds" if judgement.holds else "broken",
+        f"{capital(judgement.sentence)}. {promise.statement}",
+    )
 
 
 def _words(release: Release) -> Check:

@@ -113,7 +113,7 @@ def run_demonstration(out: str | Path, *, rows: int = ROWS, say: Callable[[str],
         "NOT PRIVATE: a fixed seed makes these releases repeatable, and anyone can undo them."
     )
     people = make_dataset("census", rows, SEED, folder / DATA_NAME)
-    comparison = _publish_and_compare(people, folder)
+    comparison = _publish_and_compare(people, folder, say)
     _say_results(comparison, say)
     commands = _commands(rows)
     report = write_page(describe_comparison(comparison, rows=rows, commands=commands), folder / REPORT_NAME)
@@ -121,12 +121,16 @@ def run_demonstration(out: str | Path, *, rows: int = ROWS, say: Callable[[str],
     return report
 
 
-def _publish_and_compare(people: DatasetFiles, folder: Path) -> Comparison:
+def _publish_and_compare(people: DatasetFiles, folder: Path, say: Callable[[str], None]) -> Comparison:
     table = read_table(people.data, people.schema)
+    # Each release has the same rows, so that what is said of the first holds of all.
+    listeners = (say, *(lambda _: None for _ in VARIANTS[1:]))
     releases = [
         # A seed of its own: the same bits would give all releases the same luck.
-        LabelledRelease(each.label, publish(table, each.design, folder / each.folder, seed=SEED + number))
-        for number, each in enumerate(VARIANTS)
+        LabelledRelease(
+            each.label, publish(table, each.design, folder / each.folder, seed=SEED + number, say=listener)
+        )
+        for number, (each, listener) in enumerate(zip(VARIANTS, listeners, strict=True))
     ]
     return compare_releases(releases, table, QUESTIONS, GROUP)
 

@@ -166,9 +166,10 @@ class Banner:
     ----------
     mark
         ``"not-private"``: the release protects nobody. ``"custodian-only"``: the page itself is private.
+        ``"found-rows"``: rows can be found by what is published as it is.
     """
 
-    mark: Literal["not-private", "custodian-only"]
+    mark: Literal["not-private", "custodian-only", "found-rows"]
     title: str
     text: str
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sfumato.custody.plan import plan
+from sfumato.data.uniqueness import UniqueRows
 from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
@@ -14,6 +15,7 @@ from sfumato.laws import WITHHELD_PROMISE
 from sfumato.methods.base import METHODS, Design
 from sfumato.release import Release
 from sfumato.release.manifest import TableEntry
+from sfumato.release.unique_rows import count_unique_rows
 from sfumato.release.verifying import judged
 from sfumato.report.document import (
     Banner,
@@ -34,7 +36,7 @@ from sfumato.report.repetition import release_name, repetition_section
 from sfumato.report.tree_section import tree_section
 from sfumato.values.answers import Answer
 from sfumato.values.certainty import Certainty
-from sfumato.values.number_text import counted, show
+from sfumato.values.number_text import capital, counted, show
 from sfumato.values.schema import Attribute, Schema
 
 LARGEST_LIST = 6
@@ -101,16 +103,28 @@ def describe_release(
     banners = [CUSTODIAN_ONLY] if truth is not None else []
     banners += [NOT_PRIVATE] if release.manifest.reproducible else []
     banners += [BROKEN] if any(found is not None and not found.holds for _, found in judgements) else []
+    unique = count_unique_rows(release)
+    banners += [_found_rows(unique)] if unique is not None and unique.reveals else []
     return Document(
         eyebrow="Report on a release",
         title=release_name(release),
         lead=(
             f"{_show_size(size)} of {len(release.schema.names)} attributes, published by {title}: "
             "what was published, what is promised to the people in it, and how far its numbers can be trusted."
+            f"{'' if unique is None else f' {capital(unique.sentence())}'}"
         ),
         banners=tuple(banners),
         sections=tuple(sections),
         footer=f"The release was made by {release.manifest.software}. This page loads nothing from outside.",
+    )
+
+
+def _found_rows(unique: UniqueRows) -> Banner:
+    return Banner(
+        "found-rows",
+        "Many rows can be found by what little others know",
+        f"Whoever knows {', '.join(unique.found_by)} of a person finds one row in many cases, and reads off it what is "
+        f"published as it is besides: {', '.join(unique.revealed)}. No promise below covers these.",
     )
 
 

@@ -26,6 +26,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def capital(sentence: str) -> str:
+    """A sentence with a large first letter.
+
+    Examples
+    --------
+    >>> capital("about half")
+    'About half'
+    """
+    return f"{sentence[:1].upper()}{sentence[1:]}"
+
+
 def percent(share: float, *, decimals: int = 0) -> str:
     """A share as it is written in sentences: a space before the sign.
 

@@ -120,9 +120,7 @@ CASES = {
     "unknown format": Case(
         nothing, ("inspect", "people.docx", "--schema", "schema.toml"), ("people.docx", ".parquet")
     ),
-    "repeated column": Case(
-        replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("two columns named 'sex'",)
-    ),
+    "repeated column": Case(replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("columns 2 and 3",)),
     # Files that are not what they claim to be.
     "ragged lines": Case(
         rewrite("people.csv", lambda text: text + f'"{MARKER}","Male"\n'),

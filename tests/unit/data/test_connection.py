@@ -206,3 +206,41 @@ def test_two_database_files_on_one_engine_are_told_apart(tmp_path):
         connection.execute("insert into people values ('Sales')")
     assert tables[0].count_by([]).total == 4
     engine.close()
+
+
+def spilled(engine):
+    """The files that an engine has put on disk, by their content."""
+    return {each.name: each.read_bytes() for each in spill_folders(engine).rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("is_enciphered", [True, False], ids=["enciphered", "as DuckDB would by itself"])
+def test_what_exceeds_memory_is_enciphered(tmp_path, monkeypatch, is_enciphered):
+    """No cell stands on the disk; the check finds them where nothing is enciphered."""
+    if not is_enciphered:
+        monkeypatch.setattr("sfumato.data.connection.ENCIPHERED", {})
+    with (
+        DuckDBEngine(threads=1, memory_limit="60MB", temporary_folder=tmp_path) as engine,
+        engine._connection.cursor() as cursor,
+    ):
+        cursor.execute(
+            "create table rows as select 'Quetzalcoatl' || range % 100000 as name, hash(range) as h from range(4000000)"
+        )
+        found = spilled(engine)
+        assert sum(map(len, found.values())) > 10_000_000
+        assert any(b"Quetzalcoatl" in content for content in found.values()) != is_enciphered
+        assert spill_folders(engine).stat().st_mode & 0o777 == 0o700
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_spilled_is_removed_by_the_next(tmp_path):
+    """In the same folder for such things."""
+    code = (
+        "import os, signal, sys; from sfumato.data.duckdb import DuckDBEngine\n"
+        "engine = DuckDBEngine(temporary_folder=sys.argv[1]); cursor = engine._connection.cursor()\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False)
+    (left,) = tmp_path.iterdir()
+    with DuckDBEngine(temporary_folder=tmp_path) as engine:
+        assert spill_folders(engine).is_dir()
+        assert not left.exists()

@@ -133,7 +133,7 @@ def test_files_that_do_not_fit_together_are_refused_by_name(tmp_path):
     """The column and both files are named."""
     (tmp_path / "2023.csv").write_text("job,consent\na,yes\n")
     (tmp_path / "2024.csv").write_text("job\nb\n")
-    with pytest.raises(SourceError, match=r"2023.csv has the column 'consent' and 2024.csv has not"):
+    with pytest.raises(SourceError, match=r"column 2 of 2023.csv has a name that no column of 2024.csv has"):
         read_table(tmp_path / "20*.csv", SCHEMA)
     with pytest.raises(SourceError, match="no file fits the pattern"):
         read_table(tmp_path / "19*.csv", SCHEMA)

@@ -75,7 +75,7 @@ def test_columns_that_differ_in_capitals_alone_are_refused(tmp_path, kind):
         frame.to_csv(data := tmp_path / "data.csv", index=False)
     elif kind == "parquet":
         frame.to_parquet(data := tmp_path / "data.parquet")
-    with pytest.raises(SourceError, match="two columns named 'Name' and 'name'"):
+    with pytest.raises(SourceError, match=r"columns \d and \d"):
         read_table(data, NAMES)
 
 
@@ -121,7 +121,7 @@ def test_csv_with_newlines_and_quotes_inside_cells(tmp_path):
         pytest.param(b"name,job\nAnn,a\nSECRET-MARKER\xe9\xff,b\n", "UTF-8", id="latin-1 bytes"),
         pytest.param("name,job\nAnn,a\n".encode("utf-16-le"), "--encoding utf-16-le", id="utf-16 unmarked"),
         pytest.param(b"", "it is empty", id="empty file"),
-        pytest.param(b"name,name,job\nAnn,Ann,a\n", "two columns named 'name'", id="name twice"),
+        pytest.param(b"name,name,job\nAnn,Ann,a\n", "columns 1 and 2", id="name twice"),
     ],
 )
 def test_csv_that_cannot_be_read_is_refused_without_its_text(tmp_path, content, reason):

@@ -22,7 +22,7 @@ from sfumato.data.engine import Engine
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name
-from sfumato.errors import DataError, SourceError
+from sfumato.errors import DataError, SourceError, without_origins
 from sfumato.values.schema import Attribute, Role, Schema
 
 FEWEST_DIGITS_OF_CODES = 5
@@ -41,6 +41,7 @@ ODD_TEXTS = Check(
 )
 
 
+@without_origins()
 def infer_schema(
     data: Any,
     *,

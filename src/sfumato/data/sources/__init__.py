@@ -13,12 +13,13 @@ from typing import Any
 
 from sfumato.data.sources.base import Asked, Source
 from sfumato.data.sources.combining import Queried, Several
-from sfumato.errors import SourceError
+from sfumato.errors import SourceError, without_origins
 from sfumato.families import Members
 
 SOURCES: Members[Source] = Members("sfumato.data.sources", Source, "kind")
 
 
+@without_origins()
 def open_source(
     data: Any,
     *,

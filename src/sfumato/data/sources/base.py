@@ -164,16 +164,20 @@ def quote_path(path: Path) -> str:
 
 
 def told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
-    """Names as they are, refused when two are the same to DuckDB, which would read one column for the other."""
-    seen: dict[str, str] = {}
-    for name in names:
+    """Names as they are, refused when two are the same to DuckDB, which would read one column for the other.
+
+    Where a file has no header its names are cells, so that places are told instead.
+    """
+    listed = tuple(names)
+    seen: dict[str, int] = {}
+    for place, name in enumerate(listed, start=1):
         if name.lower() in seen:
             raise SourceError(
-                f"{description} has two columns named {seen[name.lower()]!r} and {name!r}; names must differ in "
-                "more than capitals. Rename one, so that it is clear which is meant."
+                f"{description} has the same name, capitals apart, for its columns {seen[name.lower()]} and {place}; names "
+                "must differ. Rename one, so that it is clear which is meant, or put a line with names first."
             )
-        seen[name.lower()] = name
-    return tuple(seen.values())
+        seen[name.lower()] = place
+    return listed
 
 
 def remark_on_unnamed(description: str, names: Sequence[str | None]) -> tuple[str, ...]:

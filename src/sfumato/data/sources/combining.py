@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from sfumato.data.sources.base import Asked, Source, told_apart
-from sfumato.errors import SourceError, nearest
+from sfumato.errors import SourceError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -113,9 +113,11 @@ class Several(Source):
             names = each.columns()
             for name in sorted({*names} ^ {*first}):
                 has, lacks = (each, self.parts[0]) if name in names else (self.parts[0], each)
+                # A name is not told: in a file without a header it is a cell.
+                place = has.columns().index(name) + 1
                 raise SourceError(
-                    f"{has.description} has the column {name!r} and {lacks.description} has not; "
-                    f"{nearest(name, lacks.columns())} Files of one pattern must have the same columns."
+                    f"column {place} of {has.description} has a name that no column of {lacks.description} has. Files of "
+                    "one pattern must have the same columns; rename it, or leave the file out."
                 )
         return first
 

@@ -8,9 +8,11 @@ import tempfile
 import weakref
 from pathlib import Path
 
+from sfumato.data.connection import SPILL
 from sfumato.data.sources.base import Asked, Source
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.data.sources.parquet import ParquetFile
+from sfumato.writing import HeldFolder, owner_only
 
 
 class StandardInput(Source):
@@ -27,14 +29,14 @@ class StandardInput(Source):
         """By the hyphen that stands for stdin elsewhere."""
         if asked.text != "-":
             return None
-        folder = tempfile.TemporaryDirectory(prefix="sfumato-", ignore_cleanup_errors=True)
-        path = Path(folder.name) / "stdin"
-        with path.open("wb") as copy:
+        folder = HeldFolder(Path(tempfile.gettempdir()), prefix=SPILL, kind=SPILL)
+        path = folder.path / "stdin"
+        with open(path, "wb", opener=owner_only) as copy:
             shutil.copyfileobj(sys.stdin.buffer, copy)
         with path.open("rb") as copy:
             is_parquet = copy.read(4) == b"PAR1"
         source = (
             ParquetFile(path) if is_parquet else CsvFile(path, asked.encoding, asked.delimiter, asked.names)
         )
-        weakref.finalize(source, folder.cleanup)
+        weakref.finalize(source, folder.close)
         return source

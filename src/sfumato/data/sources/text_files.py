@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from sfumato.errors import SourceError, nearest
+from sfumato.writing import owner_only
 
 START_BYTES = 1_048_576
 """How much of a text file is looked at to find its encoding, its header and what divides its cells."""
@@ -215,7 +216,8 @@ def in_utf_8(path: Path, encoding: str, place: str) -> Iterator[Path]:
             with (
                 _opened(path) as raw,
                 codecs.getreader(encoding)(raw) as read,
-                copy.open("w", encoding="utf-8", newline="") as written,
+                # Its owner's alone from the beginning.
+                open(copy, "w", encoding="utf-8", newline="", opener=owner_only) as written,
             ):
                 shutil.copyfileobj(read, written, START_BYTES)
         except UnicodeDecodeError:
