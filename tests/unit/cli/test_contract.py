@@ -41,6 +41,7 @@ VERBS = [
     ("counts",),
     ("mean",),
     ("measures",),
+    ("rules",),
     ("independence",),
     ("show",),
     ("verify",),
