@@ -107,12 +107,14 @@ def test_the_attack_finds_the_telling_group_and_is_right():
     """
     table = wards()
     named, telling, right, sure = [], 0, 0, []
-    for seed in range(40):
+    for seed in range(100):
         release = release_in_memory(table, DESIGN, seed=seed)
+        shown = shown_in_the_ward(release)
+        if shown < 2 and seed >= 20:
+            continue
         result = SmallSum(trials=10, largest_number_of_attributes=0).run(release)
         found = table_of(result.tables, "What a row tells")
         first = dict(zip(found.columns, found.rows[0], strict=True))
-        shown = shown_in_the_ward(release)
         is_ward = first["public group"].startswith("ward = 'ward-0'")
         if shown >= 2:
             named.append(is_ward)
@@ -121,7 +123,8 @@ def test_the_attack_finds_the_telling_group_and_is_right():
         if first["posterior"] > 0.4 and "ward" in first["public group"]:
             telling += 1
             right += is_ward
-    assert len(named) >= 5
+    # Of a hundred releases some nineteen; fewer than eight come once in a thousand times.
+    assert len(named) >= 8
     assert sum(named) >= 0.9 * len(named)
     assert right >= 0.8 * telling
     assert min(sure) > 0.85
