@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import WORK, Measurement, run_python
+from measuring import WORK, Measurement, finish, run_python
 
 MAKE = """
 import sys
@@ -75,5 +75,4 @@ def measure(units: int, items: int, values: int) -> Iterator[Measurement]:
 
 if __name__ == "__main__":
     sizes = tuple(int(each) for each in sys.argv[1:]) or (100_000, 1_000, 20_000_000)
-    for each in measure(*sizes):
-        print(each, flush=True)
+    finish(measure(*sizes))

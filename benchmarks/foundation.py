@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from measuring import Measurement, census, interleaved, run_python
+from measuring import COMMAND, WORK, Measurement, census, finish, interleaved, publishing
 
 PUBLISH = """
 import shutil, sys
@@ -43,81 +43,70 @@ with duckdb.connect() as connection:
         ).to_arrow_reader().read_all()
 """
 
-IMPORT = "import sfumato"
-NOTHING = "pass"
-HELP = "import sys; sys.argv = ['sfumato', '--help']; from sfumato.cli import main; main()"
-
 
 def measure(rows: int, rounds: int) -> Iterator[Measurement]:
     """The figures of the foundation, at some number of rows."""
-    data = census(rows)
-    schema = data.with_suffix(".schema.toml")
-    work = data.parent
+    data, schema, work = census(rows), census(rows).with_suffix(".schema.toml"), WORK
+    release = work / "release-foundation"
+    perturb = (
+        "--method",
+        "randomized-response",
+        "--set",
+        "retention=0.5",
+        "--set",
+        "attributes=['occupation']",
+    )
+    anatomy = ("--method", "anatomy", "--set", "l_value=10", "--set", "attribute=occupation")
     medians = interleaved(
         {
-            "publish": (PUBLISH, (data, schema, work / "release")),
+            "publish": (COMMAND, publishing(data, release, work / "ledger-foundation", perturb)),
+            "anatomy": (
+                COMMAND,
+                publishing(data, work / "release-anatomy", work / "ledger-anatomy", anatomy),
+            ),
             "copy": (COPY, (data, work / "copy.parquet")),
+            "copy at level 1": (COPY_LEVEL_1, (data, work / "copy.parquet")),
         },
         rounds=rounds,
     )
-    publish, copy = medians["publish"], medians["copy"]
-    seconds = f"{publish.wall:.1f} s against {copy.wall:.1f} s, CPU {publish.cpu:.1f} against {copy.cpu:.1f}"
-    settings = "zstd level 1 without statistics against DuckDB's zstd defaults"
+    publish, copy, bucketed = medians["publish"], medians["copy"], medians["anatomy"]
+    detail = f"{publish} against {copy}; DuckDB's copy at zstd level 1: {medians['copy at level 1']}"
+    name = f"publish one perturbed attribute / DuckDB's copy, {rows:,} rows"
+    yield Measurement(f"{name}, CPU", publish.cpu / copy.cpu, 0.6, detail)
+    yield Measurement(f"{name}, clock", publish.wall / copy.wall, 0.7, detail)
+    yield Measurement("peak memory of publishing, MB", publish.megabytes, 512)
     yield Measurement(
-        "publish one attribute / DuckDB copy, Parquet",
-        publish.wall / copy.wall,
-        1.0,
-        f"{seconds}; {settings}",
+        f"Anatomy, l = 10 / plain perturbation, {rows:,} rows, CPU",
+        bucketed.cpu / publish.cpu,
+        3.0,
+        f"{bucketed} against {publish}",
     )
-    level_one = interleaved({"copy": (COPY_LEVEL_1, (data, work / "copy.parquet"))}, rounds=3)["copy"]
-    print(f"  for comparison: DuckDB's copy at zstd level 1 took {level_one.wall:.1f} s")
-    yield Measurement("peak memory of publishing, GB", publish.megabytes / 1024, 1.0)
 
     text = census(rows, "csv")
+    from_text = publishing(text, work / "release-from-csv", work / "ledger-csv", perturb, schema)
     medians = interleaved(
-        {
-            "publish": (PUBLISH, (text, schema, work / "release-from-csv")),
-            "copy": (COPY, (text, work / "copy.parquet")),
-        },
+        {"publish": (COMMAND, from_text), "copy": (COPY, (text, work / "copy.parquet"))},
         rounds=max(3, rounds // 2),
     )
     yield Measurement(
-        "publish one attribute / DuckDB copy, from CSV",
-        medians["publish"].wall / medians["copy"].wall,
-        1.3,
-        f"{medians['publish'].wall:.1f} s against {medians['copy'].wall:.1f} s",
+        "publish one perturbed attribute / DuckDB's copy, from CSV, CPU",
+        medians["publish"].cpu / medians["copy"].cpu,
+        1.0,
+        f"{medians['publish']} against {medians['copy']}",
     )
 
     medians = interleaved(
-        {
-            "counts": (COUNT_RELEASE, (work / "release",)),
-            "group by": (COUNT_DUCKDB, (work / "release",)),
-        },
-        rounds=rounds,
+        {"counts": (COUNT_RELEASE, (release,)), "group by": (COUNT_DUCKDB, (release,))}, rounds=rounds
     )
     yield Measurement(
-        "five three-way counts / five DuckDB GROUP BY, processes whole",
-        medians["counts"].wall / medians["group by"].wall,
+        "five three-way counts / five GROUP BY of DuckDB, processes whole, CPU",
+        medians["counts"].cpu / medians["group by"].cpu,
         1.5,
-        f"{medians['counts'].wall:.2f} s against {medians['group by'].wall:.2f} s",
+        f"{medians['counts']} against {medians['group by']}",
     )
-
-    tripled = census(3 * rows)
-    larger = run_python(PUBLISH, tripled, schema, work / "release-tripled")
-    yield Measurement(
-        "peak memory at three times the rows / at these rows",
-        larger.megabytes / publish.megabytes,
-        1.05,
-        f"{larger.megabytes:.0f} MB against {publish.megabytes:.0f} MB",
-    )
-
-    medians = interleaved(
-        {"import": (IMPORT, ()), "nothing": (NOTHING, ()), "help": (HELP, ())}, rounds=rounds
-    )
-    yield Measurement("import sfumato, seconds", medians["import"].wall - medians["nothing"].wall, 0.5)
-    yield Measurement("sfumato --help, seconds", medians["help"].wall, 0.7)
 
 
 if __name__ == "__main__":
-    for each in measure(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000, rounds=5):
-        print(each, flush=True)
+    # How many rows, and how many rounds.
+    given = [int(each) for each in sys.argv[1:]]
+    finish(measure(*(given + [10_000_000, 5][len(given) :])))

@@ -1,4 +1,4 @@
-"""Generalization on Adult and on the table that ARX was measured on.
+"""Generalization on Adult and on the table that ARX was measured on, which was elsewhere: its seconds are recorded, not run.
 
 Limits: Basic_Mondrian's penalty on Adult (28.5 %) in under a second; ARX's optima (or better) in less
 processor time than ARX (10.6 s for 30,162 rows, virtual machine included), a million rows in under 20 s
@@ -8,15 +8,14 @@ and 2 GB.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from measuring import WORK, Measurement, run_python
+from measuring import WORK, Measurement, finish, run_python
 
 # The optima that ARX 3.9.2 finds with its loss metric and 5 % suppression: levels and rows dropped.
 OPTIMA = {
@@ -172,7 +171,12 @@ def full_domain() -> Iterator[Measurement]:
         same = tuple(result["levels"].values()) == levels and result["suppressed"] == suppressed
         name = f"{rows:,} rows, k = 10{', l = 5' if is_diverse else ''}"
         detail = f"{'the optimum of ARX' if same else 'ANOTHER OPTIMUM'}, granularity {result['loss']['granularity']:.4f}"
-        yield Measurement(f"{name}: CPU seconds", run.cpu, SECONDS_OF_ARX[rows, is_diverse], detail)
+        yield Measurement(
+            f"{name}: CPU seconds (limit: those of ARX, recorded elsewhere)",
+            run.cpu,
+            SECONDS_OF_ARX[rows, is_diverse],
+            detail,
+        )
         yield Measurement(f"{name}: megabytes", run.megabytes, MEGABYTES)
         if not same:
             yield Measurement(f"{name}: other optima than ARX", 1, 0)
@@ -230,16 +234,5 @@ def mondrian() -> Iterator[Measurement]:
         )
 
 
-def main() -> int:
-    """Print every figure beside its limit; the exit code says whether all are within."""
-    measured = [*mondrian(), *full_domain()]
-    for each in measured:
-        print(each)
-    return int(any(each.value > each.limit for each in measured))
-
-
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except subprocess.SubprocessError as error:
-        sys.exit(str(error))
+    finish(itertools.chain(mondrian(), full_domain()))

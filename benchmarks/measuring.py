@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -25,7 +24,14 @@ WORK = FOLDER / "work"
 RESULTS = "SFUMATO_BENCHMARK_RESULTS"
 """Environment variable that names the file to which every figure is added."""
 
-COMMAND = "from sfumato.cli import main; main()"
+COMMAND = """
+import shutil, sys
+if sys.argv[1:2] == ["publish"]:
+    shutil.rmtree(sys.argv[sys.argv.index("--out") + 1], ignore_errors=True)
+from sfumato.cli import main
+main()
+"""
+"""A command of sfumato with its arguments; a release of an earlier round is taken away first."""
 
 
 @dataclass(frozen=True)
@@ -126,11 +132,8 @@ def publish(
 ) -> tuple[Path, Run]:
     """Publish a table by a command, some times over, and measure: the release, and the medians."""
     release, ledger = WORK / f"release-{out}", WORK / f"ledger-{out}"
-    runs = []
-    for _ in range(times):
-        remove(release)
-        runs.append(sfumato(*publishing(data, release, ledger, arguments, schema)))
-    return release, median(runs)
+    command = publishing(data, release, ledger, arguments, schema)
+    return release, median([sfumato(*command) for _ in range(times)])
 
 
 def publishing(
@@ -142,11 +145,6 @@ def publishing(
         *("publish", data, "--schema", stated, "--out", release),
         *("--ledger", ledger, "--again", *arguments),
     )
-
-
-def remove(folder: Path) -> None:
-    """Take a release away, where there is one."""
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def table(name: str, rows: int, *columns: str) -> Path:

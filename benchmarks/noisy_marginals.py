@@ -1,4 +1,4 @@
-"""Noisy marginals: counting against a plain DuckDB count, noise and attack by the second, a peer's classifier.
+"""Kernels of noisy marginals: noise and attack by the second, a peer's classifier. What users get is in ``cliffs.py``.
 
 The peer is diffprivlib, in an environment of its own that is made when it is first needed. Its naive Bayes is
 Gaussian: it models category codes as if they were measurements. So the comparison is not like for like; it says
@@ -8,10 +8,10 @@ what a user gets who takes the nearest thing off the shelf.
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import venv
@@ -20,14 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-from measuring import WORK, Measurement, census
-from sfumato import read_table
+from measuring import WORK, Measurement, finish
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
 from sfumato.attacks.ratio.disclosures import find_disclosures
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
-from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
 
 PEER = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 FEATURES = (
@@ -72,47 +70,12 @@ def processor_seconds(work: Callable[[], object], *, rounds: int = 3) -> float:
     return statistics.median(seconds)
 
 
-def counting(rows: int, rounds: int) -> Iterator[Measurement]:
-    """A two-way marginal, its noise included, as a ratio to DuckDB's own count of the same columns."""
-    import duckdb
-
-    data = census(rows)
-    table = read_table(data, data.with_suffix(".schema.toml"))
-    names = ("education", "occupation")
-    design = NoisyMarginals(epsilon=1.0, marginals=(names,))
-    (noise,) = design.noises(table.schema)
-    source = NoiseSource.from_operating_system()
-
-    def ours() -> object:
-        counts = table.count_by(names).counts
-        return counts.ravel() + noise.draw(source.stream(0), counts.size)
-
-    def plain() -> object:
-        with duckdb.connect() as connection:
-            query = f"select {', '.join(names)}, count(*) from read_parquet('{data}') group by all"
-            return connection.sql(query).fetchall()
-
-    seconds: dict[str, list[float]] = {"ours": [], "plain": []}
-    for _ in range(rounds):
-        for name, work in (("plain", plain), ("ours", ours)):
-            started = time.perf_counter()
-            work()
-            seconds[name].append(time.perf_counter() - started)
-    medians = {name: statistics.median(each) for name, each in seconds.items()}
-    yield Measurement(
-        f"two-way marginal of {rows:,} rows / plain DuckDB count",
-        medians["ours"] / medians["plain"],
-        1.2,
-        f"{1000 * medians['ours']:.0f} ms against {1000 * medians['plain']:.0f} ms",
-    )
-
-
 def drawing() -> Iterator[Measurement]:
     """Ten million noisy cells."""
     source = NoiseSource.from_operating_system()
     for law in (DiscreteLaplace(scale=0.5), DiscreteLaplace(scale=48.0), DiscreteGaussian(scale=48.0)):
         seconds = processor_seconds(lambda law=law: law.draw(source.stream(0), 10_000_000))
-        yield Measurement(f"10 million cells, {law.form} of scale {law.scale:g}, CPU s", seconds, 2.0)
+        yield Measurement(f"kernel: 10 million cells, {law.form} of scale {law.scale:g}, CPU s", seconds, 2.0)
 
 
 def scanning() -> Iterator[Measurement]:
@@ -126,7 +89,9 @@ def scanning() -> Iterator[Measurement]:
         seconds = processor_seconds(
             lambda law=law: find_disclosures(parts, groups, [0.5, 0.5], law, smallest_jump=1e-9)
         )
-        name = f"ratio attack on 1 million groups of 2 values, {law.form} of scale {law.scale:g}, CPU s"
+        name = (
+            f"kernel: ratio attack on 1 million groups of 2 values, {law.form} of scale {law.scale:g}, CPU s"
+        )
         yield Measurement(name, seconds, 5.0)
 
 
@@ -189,7 +154,7 @@ def classifying() -> Iterator[Measurement]:
             scores.append(CountNaiveBayes.from_counts(noisy, [0, 1]).score(test[:, :-1], test[:, -1]))
         mine = float(np.mean(scores))
         yield Measurement(
-            f"error of naive Bayes / diffprivlib's Gaussian one (not like for like), epsilon {epsilon}",
+            f"kernel: error of naive Bayes / diffprivlib's Gaussian one (not like for like), epsilon {epsilon}",
             (1 - mine) / (1 - theirs[str(epsilon)]),
             1.0,
             f"accuracy {mine:.4f} against {theirs[str(epsilon)]:.4f}, majority class {majority:.4f}",
@@ -197,7 +162,4 @@ def classifying() -> Iterator[Measurement]:
 
 
 if __name__ == "__main__":
-    number_of_rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    for measure in (lambda: counting(number_of_rows, rounds=15), drawing, scanning, classifying):
-        for each in measure():
-            print(each, flush=True)
+    finish(itertools.chain(drawing(), scanning(), classifying()))

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from foundation import PUBLISH
-from measuring import Measurement, census, finish, interleaved, run_for_output, run_python
+from measuring import Measurement, census, finish, interleaved, publish, run_for_output
 
 ATTRIBUTES = ("age", "sex", "education", "marital", "race", "workclass", "country", "occupation", "salary")
 
@@ -54,11 +53,12 @@ print(1000 * statistics.median(seconds))
 
 
 def release_of(rows: int) -> Path:
-    """A release of that many rows, occupation perturbed, made once and kept."""
-    data = census(rows)
-    release = data.parent / f"questions-{rows}"
-    if not release.exists():
-        run_python(PUBLISH, data, data.with_suffix(".schema.toml"), release)
+    """A release of that many rows, occupation perturbed, as a command publishes it."""
+    release, _ = publish(
+        census(rows),
+        f"questions-{rows}",
+        *("--method", "randomized-response", "--set", "retention=0.5", "--set", "attributes=['occupation']"),
+    )
     return release
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import Measurement, census, interleaved, run_python
+from measuring import Measurement, census, finish, interleaved, run_python
 
 GROUPED_BY = ("age", "sex", "education", "race", "workclass")
 """Their occupied combinations number nearly a hundred thousand in ten million rows."""
@@ -64,11 +64,10 @@ def measure(rows: int, rounds: int) -> Iterator[Measurement]:
     )
     sample, perturb = medians["sample"], medians["perturb"]
     yield Measurement(
-        f"sample, perturb, scale / plain perturbation, {rows:,} rows in {count_groups(data, schema):,} groups",
-        sample.wall / perturb.wall,
+        f"sample, perturb, scale / plain perturbation, {rows:,} rows in {count_groups(data, schema):,} groups, CPU",
+        sample.cpu / perturb.cpu,
         2.0,
-        f"{sample.wall:.1f} s against {perturb.wall:.1f} s, "
-        f"{sample.megabytes:.0f} MB against {perturb.megabytes:.0f} MB",
+        f"{sample} against {perturb}",
     )
     tripled = census(3 * rows)
     large = run_python(SAMPLE, tripled, write_schema(tripled), work / "release-sampled-tripled")
@@ -81,5 +80,4 @@ def measure(rows: int, rounds: int) -> Iterator[Measurement]:
 
 
 if __name__ == "__main__":
-    for each in measure(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000, rounds=3):
-        print(each, flush=True)
+    finish(measure(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000, rounds=3))

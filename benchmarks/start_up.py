@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from measuring import Measurement, census, finish, interleaved
-
-RUN = """
-import shutil, sys
-sys.argv = ["sfumato", *sys.argv[1:]]
-if "publish" in sys.argv:
-    shutil.rmtree(sys.argv[-1], ignore_errors=True)
-from sfumato.cli import main
-main()
-"""
+from measuring import COMMAND, WORK, Measurement, census, finish, interleaved, publishing
 
 LIBRARIES = """
 import duckdb, numpy, pydantic, typer
@@ -27,24 +18,14 @@ ROWS = 1_000
 def measure(rounds: int) -> Iterator[Measurement]:
     """Processor seconds of the commands that people type most."""
     data = census(ROWS)
-    release = data.parent / "start-up"
+    release = WORK / "start-up"
     design = ("--method", "randomized-response", "--set", "retention=0.5")
-    kept = ("--ledger", data.parent / "start-up-ledger", "--again")
-    publish = (
-        "publish",
-        data,
-        "--schema",
-        data.with_suffix(".schema.toml"),
-        *design,
-        *kept,
-        "--out",
-        release,
-    )
+    publish = publishing(data, release, WORK / "start-up-ledger", design)
     medians = interleaved(
         {
-            "publish of 1,000 rows": (RUN, publish),
-            "query": (RUN, ("query", release, "sex = 'Female'")),
-            "--help": (RUN, ("--help",)),
+            "publish of 1,000 rows": (COMMAND, publish),
+            "query": (COMMAND, ("query", release, "sex = 'Female'")),
+            "--help": (COMMAND, ("--help",)),
             "the libraries alone": (LIBRARIES, ()),
         },
         rounds=rounds,

@@ -1,0 +1,56 @@
+"""The page of figures in the docs, made from what the benchmarks measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterator
+from pathlib import Path
+
+HEADINGS = {
+    "foundation": "Publishing and counting beside DuckDB",
+    "questions": "Many questions",
+    "cliffs": "Ordinary tables at which a tool could stop",
+    "growth": "Growth with rows",
+    "start_up": "Start-up",
+}
+"""Benchmarks in the order in which they come, with their titles; others follow under their names."""
+
+INTRODUCTION = """# What it costs
+
+Made by `python benchmarks/run.py --page`; do not edit. Every figure is of whole processes that a user would start, by the
+command line or the public names, run one after the other and interleaved with what they are compared with. Processor
+time (CPU) and the clock are stated apart; a figure is the median of its rounds where there are several. Limits are
+checked by the benchmark itself, which fails when one is exceeded. What is named *kernel* calls a single function inside a
+process. Figures of ARX were recorded elsewhere and are not run here.
+
+"""
+
+
+def write_page(results: Path, page: Path) -> None:
+    """Write the last figure of each name as tables."""
+    found: dict[tuple[str, str], dict[str, object]] = {}
+    for line in results.read_text(encoding="utf-8").splitlines():
+        figure = json.loads(line)
+        found[figure["benchmark"], figure["name"]] = figure
+    page.write_text(INTRODUCTION + "\n".join(_lines(list(found.values()))), encoding="utf-8")
+
+
+def _lines(figures: list[dict[str, object]]) -> Iterator[str]:
+    yield f"Measured on {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}."
+    yield ""
+    names = list(dict.fromkeys([*HEADINGS, *(str(each["benchmark"]) for each in figures)]))
+    for name in names:
+        chosen = [each for each in figures if each["benchmark"] == name]
+        if not chosen:
+            continue
+        yield f"## {HEADINGS.get(name, name.replace('_', ' ').capitalize())}"
+        yield ""
+        yield "| what | measured | limit | |"
+        yield "|---|---|---|---|"
+        for each in chosen:
+            value, limit = float(str(each["value"])), float(str(each["limit"]))
+            over = "**over** " if value > limit else ""
+            yield f"| {each['name']} | {value:.3g} | {limit:g} | {over}{each['detail']} |"
+        yield ""
