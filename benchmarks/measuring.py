@@ -60,6 +60,13 @@ class Measurement:
         return f"{self.name}: {self.value:.2f} (limit {self.limit:g}, {verdict}){'  ' + self.detail if self.detail else ''}"
 
 
+# Installed packages are compiled once; sources in development, or where nothing may be written beside them, are not.
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+    "PYTHONPYCACHEPREFIX": str(WORK / "bytecode"),
+}
+
+
 def sfumato(*arguments: str | Path) -> Run:
     """Run a command of sfumato as a user does, and measure the process."""
     return run_python(COMMAND, *arguments)
@@ -69,7 +76,9 @@ def run_python(code: str, *arguments: str | Path) -> Run:
     """Run a piece of Python in a process of its own and measure it; arguments are in ``sys.argv[1:]``."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
     start = time.perf_counter()
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
+    ) as process:
         said = process.stderr.read() if process.stderr else ""
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -82,7 +91,7 @@ def run_python(code: str, *arguments: str | Path) -> Run:
 def run_for_output(code: str, *arguments: str | Path) -> str:
     """Run a piece of Python in a process of its own; what it printed."""
     command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT).stdout.strip()
 
 
 def finish(measurements: Iterable[Measurement]) -> None:
@@ -141,10 +150,8 @@ def publishing(
 ) -> tuple[str | Path, ...]:
     """The arguments of a command that publishes; its ledger is its own."""
     stated = schema or data.with_suffix(".schema.toml")
-    return (
-        *("publish", data, "--schema", stated, "--out", release),
-        *("--ledger", ledger, "--again", *arguments),
-    )
+    where: list[str | Path] = ["--schema", stated, "--out", release, "--ledger", ledger]
+    return ("publish", data, *where, "--again", *arguments)
 
 
 def table(name: str, rows: int, *columns: str) -> Path:
