@@ -104,3 +104,23 @@ def test_intervals_cover_on_releases_by_every_method(alarm_budget, case):
     for check, number in zip(checks[:3], covered, strict=True):
         alarm_budget.assert_passes(alarm_budget.coverage_p_value(int(number), REPLICATES, 0.95), check)
     alarm_budget.assert_rejects(alarm_budget.coverage_p_value(naive, REPLICATES, 0.95**3), checks[3])
+
+
+def test_intervals_cover_where_only_tables_of_two_are_published(alarm_budget):
+    """Null: 95 % of intervals hold the slope that the table itself gives. Statistic: number covered, exact binomial. 1,000 releases.
+
+    Twin: standard errors half as large, which cover two of three.
+    """
+    check = alarm_budget.draw("coverage of fits from tables of two")
+    table = private_table(3_000)
+    exact = KnownCounts(SCHEMA.attributes, table.count_by(["a", "b", "y"]).counts)
+    truth = regress(exact, FORMULA)["a = '1'"].estimate
+    design = NoisyMarginals(epsilon=0.5, marginals=(("a", "y"), ("b", "y"), ("a", "b")))
+    first = int(check.seed % 2**31)
+    covered = halved = 0
+    for seed in range(first, first + 1_000):
+        found = release_in_memory(table, design, seed=seed).regression(FORMULA)["a = '1'"]
+        covered += found.low <= truth <= found.high
+        halved += abs(found.estimate - truth) <= 1.96 * found.std_error / 2
+    alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, 1_000, 0.95), check)
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(halved, 1_000, 0.95), check)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from sfumato.analysis.classifying.prediction_error import prediction_error
 from sfumato.analysis.classifying.rows import codes_of_rows
 from sfumato.analysis.numbers import NumberEstimate
-from sfumato.analysis.shrinkage import Mode, shrink_counts
+from sfumato.analysis.shrinkage import Mode
+from sfumato.analysis.shrunken_counts import shrink_counts
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.laws import Target
 from sfumato.release import Release

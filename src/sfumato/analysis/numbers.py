@@ -10,6 +10,9 @@ from sfumato.laws import Target
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.tabular import Tabular
 
+WHOLE_RANGE = "the interval is the whole range: the release does not tell this number"
+"""What is said of an interval that holds every value there can be."""
+
 
 @dataclass(frozen=True)
 class NumberEstimate(Tabular):

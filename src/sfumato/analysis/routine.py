@@ -7,6 +7,7 @@ a few sums over all cells to be near their expectations, and cutting cells at ze
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -161,7 +162,8 @@ def solve(
         raise NoSolutionError(
             f"the information is only {strength:.2g} standard errors from zero, so the noise could make the fit "
             f"anything; {LEAST_STRENGTH:g} are needed. {equation.describe_direction(weakest, counts)} "
-            "Merge categories, leave a term out, or ask a release of more rows or less noise.",
+            f"About {math.ceil(10 * (LEAST_STRENGTH / strength) ** 2) / 10:g} times as many rows with the same noise would do. Merge "
+            "categories, leave a term out, or ask a release of more rows or less noise.",
             reason="weak",
         )
     gradient = np.asarray(np.linalg.solve(information, equation.scores(theta)), dtype=np.float64)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from sfumato.analysis.regression.glm import FamilyName
     from sfumato.analysis.rules import Rules
     from sfumato.analysis.rules.mining import DecideBy
-    from sfumato.analysis.shrinkage import Mode, ShrunkenCounts
+    from sfumato.analysis.shrinkage import Mode
+    from sfumato.analysis.shrunken_counts import ShrunkenCounts
     from sfumato.analysis.unknown_distortion import Advice, Knowledge, Suspicion
     from sfumato.laws import Target
     from sfumato.release.release import Release
@@ -335,8 +336,8 @@ class Analyses:
         )
 
     def shrink(self: Countable, by: Sequence[str], *, mode: Mode = "counts") -> ShrunkenCounts:
-        """Noisy counts moved towards zero: see :func:`sfumato.analysis.shrinkage.shrink_counts`."""
-        from sfumato.analysis.shrinkage import shrink_counts
+        """Noisy counts moved towards zero: see :func:`sfumato.analysis.shrunken_counts.shrink_counts`."""
+        from sfumato.analysis.shrunken_counts import shrink_counts
 
         return shrink_counts(self, by, mode=mode)
 
@@ -351,3 +352,26 @@ class Analyses:
         from sfumato.analysis.recommending import recommend
 
         return recommend(cast("Release", self), rated, number=number)
+
+    def partial_correlation(
+        self: Countable,
+        first: str,
+        second: str,
+        *,
+        given: str,
+        where: str = "",
+        confidence_level: float = 0.95,
+        target: Target = "table",
+    ) -> NumberEstimate:
+        """Correlation with what a third attribute explains taken out: see :func:`sfumato.analysis.partial_correlation.partial_correlation`."""
+        from sfumato.analysis.partial_correlation import partial_correlation
+
+        return partial_correlation(
+            self,
+            first,
+            second,
+            given=given,
+            where=where,
+            confidence_level=confidence_level,
+            target=target,
+        )

@@ -32,6 +32,12 @@ def test_two_by_two():
     np.testing.assert_allclose((found.p_value, found.wald_p_value), (0.000256, 0.000256), atol=CLOSE)
 
 
+def test_published_rows_of_the_example():
+    """Example 5: the statistic of the published table itself."""
+    published = independence(KnownCounts((A, Y), [60, 40, 35, 65]), "a", "y")
+    np.testing.assert_allclose(published.statistic, 12.531328, atol=CLOSE)
+
+
 def test_two_by_three():
     """Example 13: degrees are a fraction."""
     found = independence(KnownCounts((A, WIDE), [20, 15, 5, 8, 14, 22], 4), "a", "y")

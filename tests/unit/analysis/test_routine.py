@@ -233,6 +233,11 @@ def test_tables_of_two_give_what_the_joint_gives_without_noise():
             "rows with pattern 10 is -50.0 ± 1.4: too few to carry",
         ),
         (independent([30, 20, 12, 18], 400), "weak", "only 1.3 standard errors from zero"),
+        (
+            independent([30, 20, 12, 18], 400),
+            "weak",
+            "About 2.4 times as many rows with the same noise would do",
+        ),
     ],
 )
 def test_refusals_say_what_the_counts_leave_open(counts, reason, said):
@@ -241,6 +246,13 @@ def test_refusals_say_what_the_counts_leave_open(counts, reason, said):
         fit(LOGISTIC, counts)
     assert refused.value.reason == reason
     assert said in str(refused.value)
+
+
+def test_as_many_rows_as_were_said_would_do():
+    """2.4 times the rows, and the noise of each."""
+    assert fit(LOGISTIC, independent(2.4 * np.array([30, 20, 12, 18]), 2.4 * 400)).strength >= 2
+    with pytest.raises(NoSolutionError):
+        fit(LOGISTIC, independent(2.3 * np.array([30, 20, 12, 18]), 2.3 * 400))
 
 
 def test_noise_that_can_be_borne_is_borne():

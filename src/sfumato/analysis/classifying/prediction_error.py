@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sfumato.analysis.asking import Countable, ask_sums
-from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.routine import carry
 from sfumato.errors import NoSolutionError
 from sfumato.laws import Target
@@ -64,15 +64,15 @@ def prediction_error(
     error = carry(np.array([share]), (is_wrong - share)[None, :] / total, counts, target)
     kept = Estimates(error.values, error.variances)
     low, high = kept.intervals(confidence_level)
+    ends = float(np.clip(low[0], 0, 1)), float(np.clip(high[0], 0, 1))
     return NumberEstimate(
         f"share of rows whose {of} is predicted wrongly",
         share,
         float(error.standard_errors[0]),
-        float(np.clip(low[0], 0, 1)),
-        float(np.clip(high[0], 0, 1)),
+        *ends,
         confidence_level,
         cells.source.method,
         cells.source.law,
         target,
-        notes=(*cells.notes, APPARENT),
+        notes=(*cells.notes, APPARENT, *([WHOLE_RANGE] if ends == (0, 1) else [])),
     )

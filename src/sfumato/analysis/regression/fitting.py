@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, ask_sums, keep_cells
+from sfumato.analysis.asking import CellCounts, Countable, Source, ask_sums, keep_cells
+from sfumato.analysis.regression.blocks import FROM_BLOCKS, MODEL_BASED, ask_blocks
 from sfumato.analysis.regression.design import (
     Codes,
     Columns,
@@ -18,13 +21,14 @@ from sfumato.analysis.regression.design import (
     read_response,
     stated_cells,
 )
-from sfumato.analysis.regression.formula import read_formula
+from sfumato.analysis.regression.formula import Formula, read_formula
 from sfumato.analysis.regression.glm import FAMILIES, FamilyName, GeneralizedLinearModel, Words
 from sfumato.analysis.regression.result import Coefficient, Regression
 from sfumato.analysis.routine import Root, solve
 from sfumato.analysis.score_interval import score_interval
-from sfumato.errors import ParameterError, QueryError
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError
 from sfumato.laws import Target
+from sfumato.release.release import Release
 from sfumato.values.estimates import Estimates
 
 CoefficientInterval = Literal["normal", "score"]
@@ -82,31 +86,78 @@ def regress(
         raise QueryError(
             f"attribute {min(shared)!r} stands on both sides of the formula. Leave it out of one."
         )
-    cells = ask_sums(release, (*read.names, *response.names), where=where)
-    stated = stated_cells(read, response, release.schema, cells.codes)
-    counts = cells.estimates if stated.all() else keep_cells(cells.estimates, stated)
-    # What occurs is kept in its place and weighs nothing; of a whole table, what is not stated is gone.
-    gone = counts.values.size < stated.size
-    codes = {name: each[stated] if gone else each for name, each in cells.codes.items()}
-    describe = partial(describe_cell, read.names, release.schema, codes)
-    columns = build_columns(read, release.schema, codes)
-    model = _model(columns, response, codes, describe)
-    root = solve(model, counts, np.zeros(len(model.words.terms)), target)
+    try:
+        prepared = _from_joint(release, read, response, where)
+    except NotIdentifiableError:
+        found = _from_blocks(release, read, response, where, interval, target)
+        if found is None:
+            raise
+        prepared = found
+    model, counts = prepared.model, prepared.counts
+    root = solve(model, counts, np.zeros(len(model.words.terms)), target, is_joint=prepared.is_joint)
+    coefficients = _coefficients(model, counts, root, response, interval, confidence_level, target)
     return Regression(
         formula,
         (read, release.schema, response),
-        _coefficients(model, counts, root, response, interval, confidence_level, target),
+        coefficients,
         root.estimates,
-        tuple(term for _ in response.categories for term in columns.terms),
+        tuple(term for _ in response.categories for term in prepared.terms),
         target,
         interval,
         confidence_level,
         root.strength,
         root.steps,
-        cells.source.method,
-        cells.source.law,
-        (*cells.notes, *_notes(root, response, interval, is_whole=bool(stated.all()))),
+        prepared.source.method,
+        prepared.source.law,
+        (*prepared.notes, *_notes(root, response, coefficients, interval)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A model with the counts it is fitted to, and what must be said of them."""
+
+    model: GeneralizedLinearModel
+    counts: Estimates
+    terms: tuple[str, ...]
+    source: Source
+    notes: tuple[str, ...]
+    is_joint: bool = True
+
+
+def _from_joint(release: Countable, formula: Formula, response: Response, where: str) -> _Prepared:
+    """From the table of all attributes, or of what occurs of it."""
+    cells = ask_sums(release, (*formula.names, *response.names), where=where)
+    stated = stated_cells(formula, response, release.schema, cells.codes)
+    counts = cells.estimates if stated.all() else keep_cells(cells.estimates, stated)
+    # What occurs is kept in its place and weighs nothing; of a whole table, what is not stated is gone.
+    gone = counts.values.size < stated.size
+    codes = {name: each[stated] if gone else each for name, each in cells.codes.items()}
+    columns = build_columns(formula, release.schema, codes)
+    model = _model(columns, response, codes, partial(describe_cell, formula.names, release.schema, codes))
+    left_out = () if stated.all() else ("rows without a value of the response or of a score are left out",)
+    return _Prepared(model, counts, columns.terms, cells.source, (*cells.notes, *left_out))
+
+
+def _from_blocks(
+    release: Countable,
+    formula: Formula,
+    response: Response,
+    where: str,
+    interval: CoefficientInterval,
+    target: Target,
+) -> _Prepared | None:
+    """From smaller tables; None where those would not do either, or a score interval is asked for."""
+    if not isinstance(release, Release) or interval == "score":
+        return None
+    found = ask_blocks(release, formula, response, _modelled(response), where=where)
+    if found is None:
+        return None
+    # Any of the tables says how the release estimates.
+    source = release.counts(formula.names[:1], where=where)
+    about = CellCounts({}, found.counts, source).notes
+    notes = (*about, FROM_BLOCKS, *([MODEL_BASED] if target == "population" else []))
+    return _Prepared(found.model, found.counts, found.terms, source, notes, is_joint=False)
 
 
 def _refuse_wrong(family: str | None, interval: str) -> None:
@@ -126,11 +177,15 @@ def _model(
     columns: Columns, response: Response, codes: Codes, describe: Callable[[int], str]
 ) -> GeneralizedLinearModel:
     terms = tuple(name for _ in response.categories for name in columns.names)
-    kind = "share" if response.is_share else "mean"
-    words = Words(terms, describe, f"the {kind} of {response.categories[0] or response.text}")
+    words = Words(terms, describe, _modelled(response))
     return GeneralizedLinearModel.of_joint(
         FAMILIES[response.family], columns.values, response.outcomes(codes), words
     )
+
+
+def _modelled(response: Response) -> str:
+    kind = "share" if response.is_share else "mean"
+    return f"the {kind} of {response.categories[0] or response.text}"
 
 
 def _coefficients(
@@ -158,14 +213,20 @@ def _coefficients(
 
 
 def _notes(
-    root: Root, response: Response, interval: CoefficientInterval, *, is_whole: bool
+    root: Root,
+    response: Response,
+    coefficients: tuple[Coefficient, ...],
+    interval: CoefficientInterval,
 ) -> tuple[str, ...]:
     notes = []
+    untold = [each.term for each in coefficients if math.isinf(each.low) and math.isinf(each.high)]
+    if untold:
+        notes.append(
+            f"the interval of {' and '.join(untold)} is the whole range: the release does not tell it"
+        )
     if response.is_share and interval == "normal" and root.estimates.standard_errors.max() > LARGE_ERROR:
         notes.append(
             f"a standard error exceeds {LARGE_ERROR:g}: normal intervals are too wide there (they cover 97 to 100 %); "
             "interval='score' is dependable"
         )
-    if not is_whole:
-        notes.append("rows without a value of the response or of a score are left out")
     return tuple(notes)

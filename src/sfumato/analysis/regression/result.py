@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.analysis.asking import as_columns
-from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.regression.design import Response, build_columns
 from sfumato.analysis.regression.formula import Formula
 from sfumato.analysis.regression.glm import FAMILIES
@@ -244,16 +244,17 @@ class Regression(Charted):
             else (-math.inf, math.inf)
         )
         what = response.categories[place] or response.text
+        ends = float(np.clip(low[0], *bounds)), float(np.clip(high[0], *bounds))
+        notes = (*self.notes, *([WHOLE_RANGE] if ends == bounds else []))
         return NumberEstimate(
             f"{'share' if response.is_share else 'mean'} of {what} among "
             + (" and ".join(f"{name} = {covariates[name]!r}" for name in formula.names) or "all rows"),
             value,
             error,
-            float(np.clip(low[0], *bounds)),
-            float(np.clip(high[0], *bounds)),
+            *ends,
             self.confidence_level,
             self.method,
             self.law,
             self.target,
-            notes=self.notes,
+            notes=notes,
         )
