@@ -143,3 +143,15 @@ def test_the_order_of_two_questions_is_no_matter():
     assert formula.covariance(outside, inside).item() == pytest.approx(
         formula.covariance(inside, outside).item()
     )
+
+
+def test_rows_that_were_left_out_and_rows_that_were_copied_have_one_error_each():
+    """Of 68 rows 66 were kept, of which two are published twice: a count that 10 of 68 rows belong to varies by 4 p q."""
+    codes = {"place": np.zeros(68), "note": np.arange(68) < 10, "job": np.arange(68) % 4}
+    release = ArrayTable(SCHEMA, {name: each.astype(np.uint8) for name, each in codes.items()})
+    asked = Tabulation(by=("note",))
+    law = CUT.model_copy(update={"rows_per_group": 66.0})
+    variance = 4 * 10 / 68 * 58 / 68
+    assert law.formula(release, [asked]).variances(asked)[:2] == pytest.approx([variance, variance])
+    # Of all rows of the group nothing is unsure, so what is added to one note is taken from the other.
+    assert law.formula(release, [asked]).covariance(asked, asked)[0, 1] == pytest.approx(-variance)
