@@ -1,0 +1,83 @@
+"""The second-order covariance of decoys from moments that are counted over all groups there can be."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+
+VALUES, ROWS_EACH = 5, 100.0
+
+
+class CountedGroups:
+    """Equally frequent values: a group is any set of gamma different ones, each as likely as another."""
+
+    def __init__(self, gamma):
+        self.gamma = gamma
+        self.groups = VALUES * ROWS_EACH / gamma
+        sets = list(itertools.combinations(range(VALUES), gamma))
+        self.holds = np.array([[float(value in each) for value in range(VALUES)] for each in sets])
+        self.inclusion = self.mean(np.ones(len(sets))).diagonal()
+        self.pairs = self.mean(np.ones(len(sets)))
+        # A row of value k shows each of the gamma values of its group with the same probability.
+        self.distortion = self.pairs / (gamma * self.inclusion[:, None])
+        self.inverse = np.linalg.inv(self.distortion)
+
+    def mean(self, weights):
+        """``E[weight 1' 1]``, ``(values, values)``."""
+        return np.einsum("s,sk,sl->kl", weights, self.holds, self.holds) / len(self.holds)
+
+    def scored(self, *shares):
+        """``E[(theta . 1) ... 1' 1]`` for one or two predicates."""
+        return self.mean(np.prod([self.holds @ each for each in shares], axis=0))
+
+    def draws(self, shares):
+        """Covariance of the draws of a group's rows that satisfy a predicate."""
+        scored = self.scored(shares)
+        return np.diag(scored.diagonal()) / self.gamma - scored / self.gamma**2
+
+    def derivative(self, shares, weights):
+        """``D weights`` with ``D = ((Q - q' pi) Sigma^+)' / g - diag(theta) T``."""
+        scored = self.scored(shares)
+        spread = np.linalg.pinv(self.pairs - np.outer(self.inclusion, self.inclusion))
+        moved = scored.T - np.outer(self.inclusion, scored.diagonal())
+        return spread @ moved @ weights / self.gamma - shares[:, None] * (self.distortion @ weights)
+
+    def covariance(self, first, second, both, left, right):
+        """Draws, which rows sit where, which values meet: per group, times the groups."""
+        a, b = self.inverse @ left, self.inverse @ right
+        moved_a, moved_b = self.derivative(first, a), self.derivative(second, b)
+        of_draws = (
+            a.T @ self.draws(both) @ b
+            - a.T @ self.draws(first) @ moved_b
+            - moved_a.T @ self.draws(second) @ b
+            + moved_a.T @ self.draws(np.ones(VALUES)) @ moved_b
+        )
+        psi = both - first * second
+        seats = self.scored(psi) - self.pairs.T @ np.diag(psi / self.inclusion) @ self.pairs
+        meet = self.scored(first, second) - self.scored(first) @ np.linalg.pinv(self.pairs) @ self.scored(
+            second
+        )
+        return self.groups * (of_draws + a.T @ (seats + meet) @ b / self.gamma**2)
+
+
+FIRST = np.array([0.5, 0.2, 0.0, 1.0, 0.3])
+SECOND = np.array([0.1, 0.9, 0.4, 0.0, 0.6])
+
+
+@pytest.mark.parametrize("gamma", [2, 3])
+@pytest.mark.parametrize("is_same", [True, False])
+def test_the_covariance_is_that_of_all_groups_there_can_be(gamma, is_same):
+    """Of every value's estimate under one predicate, and under two that share rows."""
+    counted, model = CountedGroups(gamma), DecoyModel(np.full(VALUES, ROWS_EACH), gamma)
+    assert model.distortion == pytest.approx(counted.distortion)
+    second = FIRST if is_same else SECOND
+    both = FIRST if is_same else np.array([0.05, 0.2, 0.0, 0.0, 0.25])
+    left = np.eye(VALUES)
+    right = left if is_same else np.array([[1.0, 0], [0, 1], [1, 1], [0, 0], [0, 2]])
+    one = model.predicate(FIRST)
+    found = covariance(one, one if is_same else model.predicate(second), both, left, right)
+    assert found == pytest.approx(counted.covariance(FIRST, second, both, left, right), rel=1e-7, abs=1e-6)
