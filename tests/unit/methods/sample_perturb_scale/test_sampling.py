@@ -9,8 +9,10 @@ import pytest
 
 from array_tables import ArrayTable
 from sfumato.chance.distortion import UniformDistortion
+from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
+from sfumato.values.certainty import Certainty
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
 
@@ -38,38 +40,38 @@ def test_the_moments_of_a_row_inside_a_sum():
     assert third.tolist() == pytest.approx([5 / 8 * 343 / 64 - 3 / 8 / 64, 3 / 4 * 27 / 8 - 1 / 4 / 8])
 
 
-@pytest.mark.parametrize(("factor", "adds_drawing"), [(1, False), (3, False), (1, True), (3, True)])
+@pytest.mark.parametrize("adds_drawing", [False, True])
+@pytest.mark.parametrize("factor", [1.0, 3.0, 1.5, 2.25])
 @pytest.mark.parametrize("chosen", [(0,), (0, 2), (1, 2, 3)])
 def test_the_covariance_of_an_estimate_with_its_variance_by_counting(factor, adds_drawing, chosen):
-    """A row is kept with probability 1/w where rows are drawn, perturbed, and published w times.
+    """A row is kept with probability 1/w where rows are drawn, perturbed, and published w times, rounded up or down.
 
-    It adds w h to the estimate and w (w h^2 - u h) to the estimated variance, u = 1 where rows are drawn and w elsewhere.
+    C copies add C h to the estimate and C (d h^2 - u h) to the estimated variance: u = 1 where rows are drawn and w elsewhere,
+    d = w + v/w with v the variance of C.
     """
     formula = sampling(factor)
     matrix = RETENTION * np.eye(SIZE) + (1 - RETENTION) / SIZE
     selector = np.zeros((SIZE, 1))
     selector[list(chosen)] = 1
     kernel = np.linalg.inv(matrix) @ selector
-    kept = 1 / factor if adds_drawing else 1.0
-    each = 1 if adds_drawing else factor
+    kept, each = (1 / factor, 1) if adds_drawing else (1.0, factor)
+    more = factor % 1
+    effect = factor + more * (1 - more) / factor
+    outcomes = [(0, 1 - kept), (int(factor), kept * (1 - more)), (int(factor) + 1, kept * more)]
     for true in range(SIZE):
         stated = estimate = variance = product = 0.0
-        for published, is_kept in itertools.product(range(SIZE), (True, False)):
-            chance = matrix[true, published] * (kept if is_kept else 1 - kept)
+        for published, (copies, chance_of_copies) in itertools.product(range(SIZE), outcomes):
+            chance = matrix[true, published] * chance_of_copies
             rows = np.zeros((1, SIZE))
-            rows[0, published] = factor if is_kept else 0
+            rows[0, published] = copies
             found = formula.covariances_with_variances(
                 rows, np.array([100.0]), np.array([0]), 1, (selector, kernel), adds_drawing=adds_drawing
             )
             h = float(kernel[published, 0])
-            own = factor * h if is_kept else 0.0
-            spread = factor * (factor * h**2 - each * h) if is_kept else 0.0
+            own, spread = copies * h, copies * (effect * h**2 - each * h)
             stated += chance * found.item()
-            estimate, variance, product = (
-                estimate + chance * own,
-                variance + chance * spread,
-                product + chance * own * spread,
-            )
+            estimate, variance = estimate + chance * own, variance + chance * spread
+            product += chance * own * spread
         assert stated == pytest.approx(product - estimate * variance, abs=1e-9)
 
 
@@ -155,3 +157,33 @@ def test_rows_that_were_left_out_and_rows_that_were_copied_have_one_error_each()
     assert law.formula(release, [asked]).variances(asked)[:2] == pytest.approx([variance, variance])
     # Of all rows of the group nothing is unsure, so what is added to one note is taken from the other.
     assert law.formula(release, [asked]).covariance(asked, asked)[0, 1] == pytest.approx(-variance)
+
+
+def test_what_nobody_can_have_is_exact_and_what_was_not_sampled_is_not():
+    """No row of the place b is there with any job; of note z none was sampled, which leaves it open in a group that was cut."""
+    release = hundred_rows([0] * 60 + [1] * 40, np.arange(100) % 4)
+    by_place = CUT.estimate(release, Tabulation(by=("place", "job"))).certainty.reshape(2, 4)
+    assert (by_place[1] == Certainty.EXACT).all()
+    assert (by_place[0] == Certainty.ESTIMATED).all()
+    by_note = CUT.estimate(release, Tabulation(by=("note", "job"))).certainty.reshape(3, 4)
+    assert (by_note == Certainty.ESTIMATED).all()
+
+
+@pytest.mark.parametrize(("is_smallest", "cap"), [(True, "group"), (False, "uniform")])
+def test_the_promise_says_how_groups_were_cut(is_smallest, cap):
+    """As the law has it, whatever was stated; none where more rows were kept than it allows."""
+    stated = ReconstructionPrivacy(
+        sensitive="other",
+        groups=("x",),
+        retention=0.9,
+        size=9,
+        relative_error=0.3,
+        error_probability=0.3,
+        cap="uniform" if is_smallest else "group",
+    )
+    (found,) = CUT.model_copy(update={"is_smallest": is_smallest}).promises(SCHEMA, stated)
+    assert (found.cap, found.sensitive, found.groups) == (cap, "job", ("place",))
+    assert (found.retention, found.size, found.relative_error) == (RETENTION, SIZE, 0.3)
+    limit = found.uniform_limit
+    assert CUT.model_copy(update={"rows_per_group": float(limit)}).promises(SCHEMA, stated)
+    assert not CUT.model_copy(update={"rows_per_group": float(limit) + 1}).promises(SCHEMA, stated)
