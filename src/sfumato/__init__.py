@@ -13,6 +13,7 @@ from sfumato._version import __version__
 if TYPE_CHECKING:
     from sfumato.attacks import ATTACKS
     from sfumato.custody.audit.auditing import audit
+    from sfumato.custody.audit.falsifying import falsify
     from sfumato.custody.check import check_schema
     from sfumato.custody.choose import choose
     from sfumato.custody.infer import infer_schema
@@ -64,6 +65,7 @@ _HOMES = {
     "audit": "sfumato.custody.audit.auditing",
     "check_schema": "sfumato.custody.check",
     "choose": "sfumato.custody.choose",
+    "falsify": "sfumato.custody.audit.falsifying",
     "infer_schema": "sfumato.custody.infer",
     "inspect_table": "sfumato.custody.inspect",
     "load_release": "sfumato.release",
@@ -100,6 +102,7 @@ __all__ = [
     "audit",
     "check_schema",
     "choose",
+    "falsify",
     "infer_schema",
     "inspect_table",
     "load_release",

@@ -19,6 +19,7 @@ from sfumato.cli import (
     counts,
     datasets,
     demo,
+    falsify,
     hiding_noise,
     independence,
     inspect,
@@ -156,3 +157,4 @@ _add(app, "check-matrix", check_matrix.check_matrix, check_matrix.EXAMPLES, pane
 _add(app, "attacks", attacks.attacks, attacks.EXAMPLES, panel=AUDITOR)
 _add(app, "attack", attack.attack, attack.EXAMPLES, panel=AUDITOR)
 _add(app, "audit", audit.audit, audit.EXAMPLES, panel=AUDITOR)
+_add(app, "falsify", falsify.falsify, falsify.EXAMPLES, panel=AUDITOR)

@@ -58,6 +58,7 @@ VERBS = [
     ("attacks",),
     ("attack",),
     ("audit",),
+    ("falsify",),
     ("verify",),
 ]
 """Each as the words that call it; none is the command itself."""

@@ -1,0 +1,145 @@
+"""Methods that are not what they say are refuted; those that are, are not, at the stated level.
+
+Honest methods are tried at the level that is drawn from the budget. Tampered ones are tried at the default level.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from sfumato import METHODS, Anatomy, ColumnizedCounts, NoisyMarginals, RandomizedResponse, falsify
+from sfumato.chance.noise import DiscreteLaplace
+from sfumato.custody.audit import falsifying
+from sfumato.custody.audit.neighbours import distinguish
+from sfumato.custody.audit.probing_tables import TOY_SCHEMA
+from sfumato.data.coded_rows import CodedRows
+from sfumato.errors import ParameterError
+from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+
+
+@pytest.mark.parametrize("name", METHODS.members)
+def test_a_method_that_is_what_it_says_is_not_refuted(alarm_budget, name):
+    """Null: every method as it is, with its example's parameters. All claims together at the level drawn."""
+    check = alarm_budget.draw("methods as they are are not falsified", pieces=8)
+    design = METHODS.members[name].example(TOY_SCHEMA)
+    found = falsify(design, repeats=5, trials=200, level=check.alpha, seed=1)
+    assert not found.is_refuted, found.verdict
+    assert found.tried or found.skipped
+
+
+class TamperedMatrix(RandomizedResponse):
+    """Keeps more than its law states."""
+
+    def publish(self, table, noise):
+        """Rows of another retention, under the law of this one."""
+        stated = super().publish(table, noise)
+        weaker = RandomizedResponse(retention=0.65).publish(table, noise)
+        return dataclasses.replace(weaker, law=stated.law)
+
+
+def test_a_tampered_matrix_is_refuted():
+    """Rows kept with 0.65 under a matrix of one half."""
+    found = falsify(TamperedMatrix(retention=0.5), repeats=10, seed=2)
+    assert found.is_refuted
+    assert "against the stated matrix" in found.verdict
+
+
+def test_noise_30_percent_too_small_is_refuted(monkeypatch):
+    """Every draw from a scale of 0.7 times what is stated: by the sizes of noises, and by neighbouring tables."""
+    drawn = DiscreteLaplace.draw
+
+    def too_little(self, stream, count):
+        return drawn(DiscreteLaplace(scale=0.7 * self.scale), stream, count)
+
+    monkeypatch.setattr(DiscreteLaplace, "draw", too_little)
+    found = falsify(NoisyMarginals(epsilon=1.0, marginals=(("place", "illness"),)), trials=4_000, seed=3)
+    claims = [each.claim for each in found.refuted]
+    assert any("noise of the counts" in each for each in claims)
+    assert any("differential privacy" in each for each in claims)
+
+
+def test_a_noisy_count_matrix_with_shifted_k_is_refuted(monkeypatch):
+    """Rows are drawn as if k were one less than stated."""
+    drawn = NoisyCountMatrix.draw
+
+    def shifted(self, counts, noise):
+        return drawn(self.model_copy(update={"k": self.k - 1}), counts, noise)
+
+    monkeypatch.setattr(NoisyCountMatrix, "draw", shifted)
+    design = ColumnizedCounts(k=8, epsilon=2.0, delta=0.01)
+    found = falsify(design, trials=200, repeats=20, seed=4)
+    assert found.is_refuted
+    assert "rows over" in found.verdict
+
+
+def in_telling_order(table, release):
+    """The same buckets, each with its values in the order of its rows, as far as public values tell whose they are."""
+    held = table.source.codes
+    own = {}
+    for place, year, illness in zip(held["place"], held["year"], held["illness"], strict=True):
+        own.setdefault((int(place), int(year)), set()).add(int(illness))
+    rows, values = release.sources["rows"].codes, release.sources["sensitive"].codes
+    left = {}
+    for bucket, illness in zip(values["bucket"], values["illness"], strict=True):
+        left.setdefault(int(bucket), []).append(int(illness))
+    buckets, told = [], []
+    for bucket, place, year in zip(rows["bucket"], rows["place"], rows["year"], strict=True):
+        mine = left[int(bucket)]
+        fitting = [each for each in mine if each in own[int(place), int(year)]]
+        told.append((fitting or mine)[0])
+        mine.remove(told[-1])
+        buckets.append(int(bucket))
+    schema = release.sources["sensitive"].schema
+    codes = {"bucket": np.array(buckets), "illness": np.array(told, held["illness"].dtype)}
+    sources = {**release.sources, "sensitive": CodedRows(schema, codes)}
+    return type(release)(None, release.manifest, sources, release.engine)
+
+
+def test_anatomy_in_a_telling_order_is_refuted(monkeypatch):
+    """The values of a bucket stand in the order of its rows; shuffled they are not refuted."""
+    assert not falsify(Anatomy(l_value=2), repeats=3, seed=5).is_refuted
+    publish = falsifying._publish
+    monkeypatch.setattr(
+        falsifying,
+        "_publish",
+        lambda table, design, noise: in_telling_order(table, publish(table, design, noise)),
+    )
+    found = falsify(Anatomy(l_value=2), repeats=3, seed=5)
+    assert found.is_refuted, found.summary()
+    assert "order of values" in found.verdict
+
+
+def test_neighbours_are_told_apart_as_often_as_the_noise_allows_and_no_more(alarm_budget):
+    """Null: geometric noise of ratio e^-1, one apart, promised at epsilon 1: no event is refuted. n = 20,000.
+
+    Twin: the same noise promised at 0.7.
+    """
+    check = alarm_budget.draw("neighbours of geometric noise")
+    generator = np.random.default_rng(check.seed)
+    ratio = np.exp(-1.0)
+
+    def noise():
+        return generator.geometric(1 - ratio, 20_000) - generator.geometric(1 - ratio, 20_000)
+
+    one, other = noise() + 1.0, noise() + 0.0
+    assert not distinguish(one, other, np.e, 0.0, check.alpha).is_refuted
+    assert distinguish(one, other, np.exp(0.7), 0.0, check.alpha).is_refuted
+
+
+def test_what_cannot_refute_anything_is_refused():
+    """Too few trials, a level that is none."""
+    for wrong in ({"trials": 10}, {"repeats": 0}, {"level": 0.0}):
+        with pytest.raises(ParameterError, match="trials must be"):
+            falsify(RandomizedResponse(retention=0.5), **wrong)
+
+
+def test_designs_that_the_toy_does_not_admit_are_named():
+    """Buckets of more values than there are: nothing is tried, and why is said."""
+    found = falsify(Anatomy(l_value=50), repeats=1, seed=1)
+    assert not found.tried
+    assert len(found.skipped) == 3
+    assert all(each.reason for each in found.skipped)
+    assert found.verdict == "Nothing was tried; see why."
