@@ -15,7 +15,7 @@ EXAMPLES = (
     "sfumato rules release --minimum-support 0.01 --minimum-confidence 0.5",
     "sfumato rules release --decide-by lower --longest 3 --json",
     "sfumato rules release --among \"bread = 'yes'\" --among \"milk = 'yes'\"",
-    "sfumato rules receipts.csv --schema receipts.schema.toml --minimum-support 0.02",
+    "sfumato rules receipts.csv --schema schema.toml --minimum-support 0.02",
 )
 
 
