@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow statistical mutants coverage bench reproduce format clean
+.PHONY: help demo test check test-slow statistical fuzz mutants coverage bench reproduce format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -39,6 +39,9 @@ test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tab
 
 statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)
 	SFUMATO_FRESH_SEED=1 $(BIN)/python -m pytest tests/statistical
+
+fuzz: $(VENV)/installed-dev  ## spoiled inputs to the command line by seed (FUZZ="manifest --seed 7 --number 1000")
+	PYTHONPATH=tests $(BIN)/python -W error -m fuzz $(FUZZ)
 
 mutants: $(VENV)/installed-dev  ## seeded slips in the formulas against their own tests (MUTANTS="--seed 1 --number 50 --rooms laws")
 	PYTHONPATH=tests $(BIN)/python -m mutants $(MUTANTS)

@@ -81,8 +81,12 @@ class SmallSum(Attack):
     largest_number_of_attributes: Annotated[int, Field(ge=0, le=3)] = Field(
         default=3, description="public attributes of a concept, at most"
     )
-    trials: Annotated[int, Field(ge=10)] = Field(default=200, description="releases that are simulated")
-    seed: int | None = Field(default=None, description="makes the simulation repeatable")
+    trials: Annotated[int, Field(ge=10, le=10_000)] = Field(
+        default=200, description="releases that are simulated"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = Field(
+        default=None, description="makes the simulation repeatable"
+    )
 
     title: ClassVar[str] = "small sums answered accurately"
     summary: ClassVar[str] = (

@@ -16,12 +16,15 @@ import numpy.typing as npt
 from sfumato.chance.composition import Composition, Groups, ascending
 from sfumato.chance.conditional_poisson import fit_weights
 from sfumato.chance.randomness import NoiseStream
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, TooLargeError
 from sfumato.values.arrays import Floats, Integers
 
 Partition = Literal["mixed", "largest-first"]
 """``mixed``: close to a uniformly random valid partition, in time linear in rows and
 values. ``largest-first``: the groups of Xiao and Tao (2006), ties broken at random; a step for each group."""
+
+MOST_GROUPS = 100_000_000
+"""Groups that are held at once: about a gigabyte."""
 
 SWAP_ROUNDS = 30
 """Swap rounds that a mixed partition of few groups gets."""
@@ -64,6 +67,11 @@ def group_sizes(number_of_rows: int, group_size: int) -> Integers:
     [4, 4, 3]
     """
     number_of_groups = number_of_rows // group_size
+    if number_of_groups > MOST_GROUPS:
+        raise TooLargeError(
+            f"{number_of_groups:,} groups of {group_size:,} rows do not fit in memory; {MOST_GROUPS:,} do. "
+            "Make groups larger, or take fewer rows."
+        )
     base, larger = divmod(number_of_rows, number_of_groups)
     return np.repeat(np.array([base + 1, base]), [larger, number_of_groups - larger])
 

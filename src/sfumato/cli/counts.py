@@ -19,6 +19,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.reading import Running, with_options
 from sfumato.cli.showing import show, talk
+from sfumato.errors import ParameterError
 from sfumato.values.number_text import counted
 from sfumato.values.plain_text import as_text, number_run
 
@@ -143,13 +144,18 @@ def attribute_names(texts: Iterable[str]) -> list[str]:
     >>> attribute_names(['a,b', '"c,d"'])
     ['a', 'b', 'c,d']
     """
-    rows = csv.reader(texts, skipinitialspace=True)
+    try:
+        rows = list(csv.reader(texts, skipinitialspace=True))
+    except csv.Error:
+        raise ParameterError(
+            "by: attributes are names separated by commas, on one line. Put a name that holds a comma in double quotes.",
+            parameter="by",
+        ) from None
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def write_csv(table: AnswerTable, path: Path, formulas: Literal["quote", "refuse", "keep"]) -> None:
     """A new CSV file with a column for each attribute, and estimate, std_error, low, high."""
-    from sfumato.errors import ParameterError
     from sfumato.writing import write_whole
 
     texts = {text for labels, *_ in table.cells() for text in labels} | {*table.column_names()}

@@ -59,6 +59,8 @@ class GuardedGroup(TyperGroup):
             _leave_quietly()
         except OSError as error:
             _refuse(_about_files(error))
+        except MemoryError:
+            _refuse("memory ran out. Ask for less at once, or give the process more memory.")
         except KeyboardInterrupt:
             talk(STOPPED)
             raise typer.Exit(INTERRUPTED) from None

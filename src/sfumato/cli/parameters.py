@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from sfumato.errors import ParameterError, nearest
+from sfumato.values.structured_text import TOO_DEEP, TOO_LONG, parse_json, parse_toml
 
 if TYPE_CHECKING:
     from sfumato.families import Family, Member
@@ -117,8 +116,10 @@ def parse_value(text: str) -> Any:
         # TOML wants digits on both sides of the point, people do not.
         return float(text)
     try:
-        content = tomllib.loads(f"value = {text}")
-    except tomllib.TOMLDecodeError:
+        content = parse_toml(f"value = {text}")
+    except ValueError as error:
+        if str(error) in (TOO_DEEP, TOO_LONG):
+            raise ParameterError(f"--set: a value cannot be read: {error}. Write it shorter.") from None
         return text
     # A line break in the text could have smuggled in a second key.
     return content["value"] if len(content) == 1 else text
@@ -155,17 +156,15 @@ def _read_text(path: Path) -> str:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise ParameterError(
-            f"{path.name} is not valid JSON at line {error.lineno}, column {error.colno}. Mend it there."
-        ) from None
+        return parse_json(_read_text(path))
+    except ValueError as error:
+        raise ParameterError(f"{path.name} cannot be read: {error}. Mend it there.") from None
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(_read_text(path))
-    except tomllib.TOMLDecodeError as error:
+        return parse_toml(_read_text(path))
+    except ValueError as error:
         raise ParameterError(f"{path.name} is not valid TOML: {error}. Mend it there.") from None
 
 

@@ -12,6 +12,7 @@ from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.accuracy import ExpectedErrors
 from sfumato.methods.base import Design
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
@@ -99,9 +100,9 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
     >>> expected.is_private
     False
     """
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
         raise ParameterError(
-            f"rows must be a whole number of at least 1, got {rows!r}. Say how many rows will be published.",
+            f"rows must be a whole number from 1 to {MOST_ROWS:,}, got {rows!r}. Say how many rows will be published.",
             parameter="rows",
         )
     chosen = design_for_units(design, schema)

@@ -7,8 +7,9 @@ from typing import Annotated
 from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
+from sfumato.values.bounds import MOST_ROWS
 
-Gamma = Annotated[int, Field(strict=True, ge=2)]
+Gamma = Annotated[int, Field(strict=True, ge=2, le=1_000_000)]
 
 
 class DecoyPromise(Guarantee):
@@ -28,7 +29,7 @@ class DecoyPromise(Guarantee):
     """
 
     gamma_by_attribute: dict[str, Gamma]
-    smallest_count: Annotated[int, Field(strict=True, ge=1)] = 1
+    smallest_count: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] = 1
     together: tuple[str, ...] = ()
     independent: tuple[str, ...] = ()
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
 from sfumato.values.arrays import Booleans, Counts, Floats
+from sfumato.values.bounds import LARGEST_ERROR
 
 
 class DeltaDisclosure(SensitiveCriterion):
@@ -35,7 +36,7 @@ class DeltaDisclosure(SensitiveCriterion):
     """
 
     guarantee: Literal["delta-disclosure"] = "delta-disclosure"
-    bound: Annotated[float, Field(gt=0)]
+    bound: Annotated[float, Field(gt=0, le=LARGEST_ERROR)]
 
     protected_unit: ClassVar[str] = "the sensitive value of one row"
     neighbours: ClassVar[str] = "knowing a person's class, and knowing only the whole table's distribution"

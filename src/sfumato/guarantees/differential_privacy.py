@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import LARGEST_EXPONENT, WHOLE_UNIT, Guarantee
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS
 
 Neighbours = Literal["replace-one", "add-remove"]
 """Which two tables are neighbours: one row replaced by any other, or one row more or less."""
@@ -66,10 +67,10 @@ class DifferentialPrivacy(Guarantee):
     guarantee: Literal["differential-privacy"] = "differential-privacy"
     epsilon: Annotated[float, Field(gt=0)]
     delta: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    rho: Annotated[float, Field(gt=0)] | None = None
+    rho: Annotated[float, Field(gt=0, le=LARGEST_ERROR)] | None = None
     relation: Neighbours = "replace-one"
     form: Form = "additive"
-    rows_per_unit: Annotated[int, Field(ge=1)] = 1
+    rows_per_unit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 1
     whole_units: bool = False
     """It is about units with all their rows, however many, and not about rows."""
 

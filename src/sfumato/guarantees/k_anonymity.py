@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.guarantees.class_criterion import ClassCriterion, Merging
 from sfumato.values.arrays import Booleans, Counts
+from sfumato.values.bounds import MOST_ROWS
 
 
 class KAnonymity(ClassCriterion):
@@ -36,7 +37,7 @@ class KAnonymity(ClassCriterion):
     """
 
     guarantee: Literal["k-anonymity"] = "k-anonymity"
-    k: Annotated[int, Field(ge=1)]
+    k: Annotated[int, Field(ge=1, le=MOST_ROWS)]
     quasi_identifiers: Annotated[tuple[str, ...], Field(min_length=1)]
 
     protected_unit: ClassVar[str] = "which row is a person's"

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from sfumato.guarantees.class_criterion import Merging, SensitiveCriterion
 from sfumato.values.arrays import Booleans, Counts, Floats
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS
 
 Variant = Literal["fraction", "distinct", "entropy", "recursive"]
 """``fraction``: the largest share of a value in any group is at most 1/l (the one to use). ``distinct``: at least
@@ -44,9 +45,9 @@ class LDiversity(SensitiveCriterion):
     """
 
     guarantee: Literal["l-diversity"] = "l-diversity"
-    l_value: Annotated[float, Field(ge=1)]
+    l_value: Annotated[float, Field(ge=1, le=MOST_ROWS)]
     variant: Variant = "fraction"
-    c: Annotated[float, Field(gt=0)] = 1.0
+    c: Annotated[float, Field(gt=0, le=LARGEST_ERROR)] = 1.0
 
     protected_unit: ClassVar[str] = "the sensitive value of one row"
     neighbours: ClassVar[str] = "the ways of giving a group's sensitive values to its rows"

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.small_sum_privacy import error_probabilities, require_gamma
+from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_ERROR
 from sfumato.values.number_text import percent
 
 
@@ -39,8 +40,8 @@ class LargeSumUtility(Guarantee):
     """
 
     guarantee: Literal["large-sum-utility"] = "large-sum-utility"
-    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2)]]
-    relative_error: Annotated[float, Field(gt=0)]
+    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2, le=1_000_000)]]
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)]
     error_probability: Annotated[float, Field(gt=0, lt=1)]
 
     protected_unit: ClassVar[str] = "none: this is what analysts are promised"

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import LARGEST_EXPONENT, Guarantee
+from sfumato.values.bounds import MOST_ROWS
 
 
 class LocalDifferentialPrivacy(Guarantee):
@@ -43,7 +44,7 @@ class LocalDifferentialPrivacy(Guarantee):
     epsilon_by_attribute: dict[str, Annotated[float, Field(gt=0)]]
     unprotected: tuple[str, ...] = ()
     unbounded: tuple[str, ...] = ()
-    rows_per_unit: Annotated[int, Field(ge=1)] = 1
+    rows_per_unit: Annotated[int, Field(ge=1, le=MOST_ROWS)] = 1
 
     protected_unit: ClassVar[str] = "the true values of one row's perturbed attributes"
     neighbours: ClassVar[str] = "any two combinations of true values of one row"

@@ -16,7 +16,7 @@ from sfumato.values.counts import CountTable
 from sfumato.values.number_text import percent, percent_as_stated
 from sfumato.values.schema import Attribute
 
-Bound = Annotated[float, Field(gt=0, lt=1)]
+Bound = Annotated[float, Field(ge=1e-12, lt=1)]
 
 
 class ReconstructionRisk(Guarantee):

@@ -8,6 +8,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field
 
 from sfumato.guarantees.base import LARGEST_EXPONENT, WHOLE_UNIT, Guarantee
+from sfumato.values.bounds import LARGEST_EPSILON, MOST_ROWS
 
 Scope = Literal["table", "each-column"]
 """Whole rows of one table, or the fragments of each published column by itself."""
@@ -42,8 +43,8 @@ class SemanticKAnonymity(Guarantee):
     """
 
     guarantee: Literal["semantic-k-anonymity"] = "semantic-k-anonymity"
-    k: Annotated[int, Field(ge=1)]
-    epsilon: Annotated[float, Field(ge=0)] = 0.0
+    k: Annotated[int, Field(ge=1, le=MOST_ROWS)]
+    epsilon: Annotated[float, Field(ge=0, le=LARGEST_EPSILON)] = 0.0
     scope: Scope = "table"
     whole_units: bool = False
     """It is about units with all their rows, and not about rows."""

@@ -16,6 +16,7 @@ from pydantic import Field
 from sfumato.errors import ParameterError
 from sfumato.guarantees.decoy_promise import DecoyPromise
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_ERROR
 from sfumato.values.number_text import percent
 
 Boundary = Literal["accurate", "wrong"]
@@ -53,8 +54,8 @@ class SmallSumPrivacy(DecoyPromise):
     """
 
     guarantee: Literal["small-sum-privacy"] = "small-sum-privacy"
-    relative_error: Annotated[float, Field(gt=0)]
-    largest_small_count: Annotated[int, Field(strict=True, ge=1)]
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)]
+    largest_small_count: Annotated[int, Field(strict=True, ge=1, le=300)]
 
     protected_unit: ClassVar[str] = "few people who share a sensitive value"
     neighbours: ClassVar[str] = "a small true count and counts within the relative error of it"

@@ -37,7 +37,7 @@ class TableEntry(Frozen):
     path: str
     format: Format
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    number_of_rows: Annotated[int, Field(ge=0)]
+    number_of_rows: Annotated[int, Field(ge=0, le=10**18)]
     attributes: dict[str, Any]
     integers: tuple[str, ...] = ()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sfumato.laws import WITHHELD_PROMISE, Law
 from sfumato.release.correction import pandas_correction, r_correction
@@ -65,8 +66,13 @@ def readme_text(manifest: Manifest, law: Law) -> str:
 
 
 def _promises(manifest: Manifest, law: Law) -> list[str]:
-    stated = [str(each["description"]["plain_words"]) for each in manifest.guarantees]
+    stated = [_plain_words(each) for each in manifest.guarantees]
     return [*stated, *([WITHHELD_PROMISE] if law.is_withheld else [])]
+
+
+def _plain_words(guarantee: Mapping[str, Any]) -> str:
+    description = guarantee.get("description")
+    return str(description.get("plain_words", "")) if isinstance(description, Mapping) else ""
 
 
 def _warning(law: Law) -> str:

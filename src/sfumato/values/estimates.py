@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.bounds import MOST_CONFIDENT
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
@@ -29,9 +30,9 @@ def normal_quantile(confidence_level: float) -> float:
     >>> round(normal_quantile(0.95), 6)
     1.959964
     """
-    if not 0 < confidence_level < 1:
+    if not 0 < confidence_level <= MOST_CONFIDENT:
         raise ParameterError(
-            f"the confidence level must lie strictly between 0 and 1, got {confidence_level}. "
+            f"the confidence level must lie strictly between 0 and 1, and not nearer to 1 than 1e-12, got {confidence_level}. "
             "Use 0.95 for 95 % intervals.",
             parameter="confidence_level",
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 _COMMANDS = re.compile(
     # Control characters save for the tab and the end of a line; marks that turn the direction of reading around;
     # characters without a width; other ends of lines.
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
 _RUN_BY_SPREADSHEETS = re.compile(r"\s*[=+\-@]|[\t\r]")
 _NUMBER = re.compile(r"[+-]?\d[\d.,\u00a0\u202f ]*%?|[-+]")

@@ -106,7 +106,7 @@ class AnatomyNaiveBayes(Attack):
         default=20_000,
         description="people that a held-out model is fitted to at most: buckets are drawn at random from larger releases",
     )
-    starts: Annotated[int, Field(ge=1, le=1000)] = Field(
+    starts: Annotated[int, Field(ge=1, le=100)] = Field(
         default=3, description="models to start from: a uniform one and random ones"
     )
     cycles: Annotated[int, Field(ge=1, le=1_000_000)] = Field(

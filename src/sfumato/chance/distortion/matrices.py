@@ -16,6 +16,7 @@ from sfumato.chance.exact_distributions import ROW_SUM_TOLERANCE, CategorySample
 from sfumato.errors import ParameterError
 from sfumato.frozen import Frozen
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import MOST_CATEGORIES
 
 LARGEST_CONDITION_NUMBER = 1e8
 """Beyond this, half of a double's digits are gone from every estimate, and all practical accuracy."""
@@ -45,7 +46,7 @@ class UniformDistortion(Frozen):
 
     form: Literal["uniform"] = "uniform"
     retention: Annotated[float, Field(strict=True, gt=0, lt=1)]
-    size: Annotated[int, Field(strict=True, ge=2)]
+    size: Annotated[int, Field(strict=True, ge=2, le=MOST_CATEGORIES)]
 
     @property
     def on_axis(self) -> TwoValued:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import heapq
 import itertools
-import json
 import math
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -24,13 +22,15 @@ from sfumato.data.coarsening.hierarchy import (
 )
 from sfumato.errors import SchemaError
 from sfumato.frozen import Frozen
+from sfumato.values.bounds import MOST_CATEGORIES
 from sfumato.values.schema import MISSING_LABEL, Attribute, Schema
 from sfumato.values.schema.intervals import interval_label
+from sfumato.values.structured_text import parse_json, parse_toml
 
 LONGEST_LABEL = 48
 """Characters up to which a built group's label lists all its members."""
 
-Fanout = Annotated[int, Field(strict=True, ge=2)]
+Fanout = Annotated[int, Field(strict=True, ge=2, le=MOST_CATEGORIES)]
 
 
 class TreeForm(Frozen):
@@ -66,7 +66,7 @@ class FanoutForm(Frozen):
 class WidthsForm(Frozen):
     """Intervals of growing widths over a numeric attribute."""
 
-    widths: Annotated[tuple[float, ...], Field(min_length=1)]
+    widths: Annotated[tuple[Annotated[float, Field(gt=0, le=1e300)], ...], Field(min_length=1)]
 
     def build(self, attribute: Attribute) -> Hierarchy:
         """The hierarchy of an attribute."""
@@ -133,9 +133,9 @@ def read_hierarchy_form(path: str | Path) -> TreeForm | PathsForm:
     try:
         match file.suffix.lower():
             case ".toml":
-                return TreeForm(tree=tomllib.loads(text))
+                return TreeForm(tree=parse_toml(text))
             case ".json":
-                return TreeForm(tree=json.loads(text))
+                return TreeForm(tree=parse_json(text))
             case ".csv":
                 return _read_paths(text, file.name)
     except ValueError as error:

@@ -19,6 +19,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     largest_relative_error,
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.number_text import counted, percent
 
 Bound = Literal["chernoff", "exact"]
@@ -68,9 +69,9 @@ class ReconstructionPrivacy(Guarantee):
     guarantee: Literal["reconstruction-privacy"] = "reconstruction-privacy"
     sensitive: str
     groups: tuple[str, ...]
-    retention: Annotated[float, Field(gt=0, lt=1)]
-    size: Annotated[int, Field(ge=2)]
-    relative_error: Annotated[float, Field(gt=0)]
+    retention: Annotated[float, Field(ge=SMALLEST_ERROR, lt=1)]
+    size: Annotated[int, Field(ge=2, le=10_000_000)]
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)]
     error_probability: Annotated[float, Field(gt=0, lt=1)]
     bound: Bound = "chernoff"
     cap: Cap = "uniform"
@@ -112,7 +113,7 @@ class ReconstructionPrivacy(Guarantee):
     @property
     def uniform_cap(self) -> int:
         """Rows up to which every group has the promise, whatever its composition."""
-        return int(self.uniform_limit)
+        return int(min(self.uniform_limit, MOST_ROWS))
 
     def group_caps(self, counts: npt.NDArray[Any], group_starts: Integers) -> Floats:
         """Rows up to which each group has the promise, by its own composition (s_g); private.

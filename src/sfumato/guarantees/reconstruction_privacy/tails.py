@@ -17,10 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.errors import TooLargeError
 from sfumato.values.arrays import Floats, Integers
 
 LARGEST_EXACT_SIZE = 500
 """Where the search for an exact cap stops. A smaller cap than needed only protects more."""
+
+MOST_OUTCOMES = 10_000_000
+"""Outcomes of a binomial that are weighed one by one: some hundred megabytes."""
 
 DEVIATIONS_KEPT = 12
 """Standard deviations beyond which a binomial's probabilities are below 1e-30 and left out."""
@@ -144,6 +148,11 @@ def _binomial(trials: int, probability: float) -> tuple[int, Floats]:
     """First outcome and probabilities of a binomial, without the outcomes that hardly ever come."""
     mean = trials * probability
     reach = DEVIATIONS_KEPT * (1 + math.sqrt(mean * (1 - probability)))
+    if reach > MOST_OUTCOMES:
+        raise TooLargeError(
+            f"groups of about {trials:,} rows have more outcomes than can be weighed one by one. Raise retention or "
+            "relative_error, so that smaller groups keep the promise."
+        )
     first, last = max(0, math.floor(mean - reach)), min(trials, math.ceil(mean + reach))
     outcomes = np.arange(first, last)
     # Each probability from the one before: P(k + 1) / P(k) = (n - k) p / ((k + 1) (1 - p)).

@@ -27,6 +27,7 @@ from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.base import Design
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
@@ -59,7 +60,7 @@ class Anatomy(Design):
     """
 
     method: Literal["anatomy"] = "anatomy"
-    l_value: Annotated[int, Field(strict=True, ge=2)] = Field(
+    l_value: Annotated[int, Field(strict=True, ge=2, le=MOST_ROWS)] = Field(
         description="rows of a bucket, all with different sensitive values; some buckets get one more"
     )
     attribute: str | None = Field(

@@ -39,6 +39,7 @@ from sfumato.methods.randomized_response.plan.grid import (
 )
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.batches import CodedBatch
+from sfumato.values.bounds import LARGEST_EPSILON, SMALLEST_EPSILON
 from sfumato.values.long_tables import LongTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import LongForm, Role, Schema
@@ -47,7 +48,7 @@ UNIT_COLUMN = "unit"
 """Column of a long table that says whose a row is, by a number given at random."""
 
 Probability = Annotated[float, Field(strict=True, gt=0, lt=1)]
-Epsilon = Annotated[float, Field(strict=True, gt=0)]
+Epsilon = Annotated[float, Field(strict=True, ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 Rows = tuple[tuple[float, ...], ...]
 
 

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from sfumato.errors import QueryError, SchemaError, nearest
 from sfumato.frozen import Frozen
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.schema.contradictions import MISSING_LABEL, contradictions
 from sfumato.values.schema.dates import DateBins
 from sfumato.values.schema.intervals import interval_label, with_open_ends
@@ -69,7 +70,7 @@ class Attribute(Frozen):
         "value and category. Without categories, those are the ones the mapping names; a value that it does not name stays as it is",
         examples=['recode = {Employed = ["1", "2"], Other = ["3", "9"]}', 'recode = "occupations.csv"'],
     )
-    prefix: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    prefix: Annotated[int, Field(strict=True, ge=1, le=10_000)] | None = Field(
         default=None,
         description="for a column of hierarchical codes: so many first characters are the category (postal codes, ICD, NACE)",
         examples=["prefix = 2"],
@@ -130,7 +131,7 @@ class Attribute(Frozen):
         description="the unit of measurement, for readers of the release",
         examples=['measured_in = "completed years"'],
     )
-    rows_per_unit: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+    rows_per_unit: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] | None = Field(
         default=None,
         description="with the role unit: no unit has more rows than this. Differential privacy is then stated for units; without it, refused",
         examples=["rows_per_unit = 4"],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -16,6 +15,7 @@ from sfumato.frozen import Frozen, explain
 from sfumato.values.schema.attribute import Attribute
 from sfumato.values.schema.files import FILE_KEYS, resolve_files
 from sfumato.values.schema.roles import Role
+from sfumato.values.structured_text import parse_toml
 from sfumato.values.toml_text import toml_key, toml_value
 
 
@@ -254,14 +254,9 @@ class Schema(Frozen):
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        # The reader gives line and column, save where the text just ends.
-        last = f"at the end, line {text.count(chr(10)) + 1}"
-        reason = str(error).replace("at end of document", last)
-        raise SchemaError(f"the schema is not valid TOML: {reason}.") from None
-    except RecursionError:
-        raise SchemaError("the schema is not valid TOML: its lists are nested too deeply.") from None
+        return parse_toml(text)
+    except ValueError as error:
+        raise SchemaError(f"the schema is not valid TOML: {error}.") from None
 
 
 def _attribute(name: str, fields: Any) -> Attribute:

@@ -32,6 +32,7 @@ from sfumato.methods.anatomy.law.composition import (
     spreads_of_cells,
 )
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates
 from sfumato.values.feasibility import Feasibility
@@ -69,7 +70,7 @@ class BucketedRows(Law):
 
     law: Literal["bucketed-rows"] = "bucketed-rows"
     sensitive: str
-    l_value: Annotated[int, Field(ge=2)]
+    l_value: Annotated[int, Field(ge=2, le=MOST_ROWS)]
 
     estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence, no error known"}
 

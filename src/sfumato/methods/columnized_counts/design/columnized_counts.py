@@ -30,6 +30,7 @@ from sfumato.methods.columnized_counts.law.noisy_rows import PUBLIC_SIZE, TRUNCA
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
 from sfumato.release.publication import Publication
+from sfumato.values.bounds import LARGEST_EPSILON, MOST_ROWS, SMALLEST_EPSILON
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
@@ -68,14 +69,21 @@ class ColumnizedCounts(Design):
     """
 
     method: Literal["columnized-counts"] = "columnized-counts"
-    k: Annotated[int, Field(ge=1)] = Field(
+    k: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
         default=10, description="crowd that every published row could belong to; 1 or more"
     )
-    epsilon: Annotated[float, Field(gt=0, le=700, description="privacy budget of the whole release; above 0")]
+    epsilon: Annotated[
+        float,
+        Field(
+            ge=SMALLEST_EPSILON,
+            le=LARGEST_EPSILON,
+            description="privacy budget of the whole release; above 0",
+        ),
+    ]
     delta: Annotated[
         float, Field(gt=0, lt=1, description="of the whole release; well below 1 / number of rows")
     ] = 1e-5
-    columns: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+    columns: tuple[Annotated[int, Field(ge=1, le=100_000)], ...] = Field(
         default=(1,), description="number of columns to cut into; a list for overlapping columns"
     )
     column_budget: int | None = Field(
@@ -93,7 +101,7 @@ class ColumnizedCounts(Design):
     similarity: ItemSimilarity = Field(
         default="agreement", description="how alike two items are; attributes are compared by phi-squared"
     )
-    similarity_items: Annotated[int, Field(ge=2)] = Field(
+    similarity_items: Annotated[int, Field(ge=2, le=100_000)] = Field(
         default=20, description="items of a unit that noisy similarities use"
     )
     truncation_key: str | None = Field(
@@ -112,7 +120,7 @@ class ColumnizedCounts(Design):
         default=0.05,
         description="share of epsilon spent on the number of rows (or units), without which sums have no upper end; 0 for none",
     )
-    public_size: Annotated[int, Field(ge=0)] | None = Field(
+    public_size: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = Field(
         default=None,
         description="number of rows (or units) where it is public anyway: nothing is spent on it",
     )

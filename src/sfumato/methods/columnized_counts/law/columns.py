@@ -13,6 +13,7 @@ from pydantic import Field
 from sfumato.frozen import Frozen
 from sfumato.laws.base import Published
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.bounds import MOST_CATEGORIES
 
 COUNT_COLUMN = "count"
 """Column of a published table that holds the noisy counts."""
@@ -35,7 +36,7 @@ class PublishedColumn(Frozen):
 
     table: str
     attributes: Annotated[tuple[str, ...], Field(min_length=1)]
-    sizes: tuple[int, ...]
+    sizes: tuple[Annotated[int, Field(ge=1, le=MOST_CATEGORIES)], ...]
 
 
 class LongColumns(Frozen):
@@ -54,7 +55,7 @@ class LongColumns(Frozen):
     table: str
     item: str
     value: str | None = None
-    columns: tuple[tuple[int, ...], ...]
+    columns: tuple[tuple[Annotated[int, Field(ge=0, le=MOST_CATEGORIES)], ...], ...]
 
     @property
     def names(self) -> tuple[str, ...]:

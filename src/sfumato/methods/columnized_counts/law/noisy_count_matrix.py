@@ -20,6 +20,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.frozen import Frozen
 from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.bounds import LARGEST_EPSILON
 
 LONGEST_CURVE = 2_000_000
 """Counts that a curve of release probabilities may need before it saturates."""
@@ -63,8 +64,8 @@ class NoisyCountMatrix(Frozen):
     [24, 32, 36]
     """
 
-    k: Annotated[int, Field(ge=1)]
-    epsilon: Annotated[float, Field(gt=0, le=700)]
+    k: Annotated[int, Field(ge=1, le=1_000_000)]
+    epsilon: Annotated[float, Field(gt=0, le=LARGEST_EPSILON)]
     delta: Annotated[float, Field(gt=0, lt=1)]
     exponent: Annotated[float, Field(gt=0, lt=1)] = 0.5
 

@@ -33,6 +33,7 @@ from sfumato.methods.columnized_counts.law.noisy_sums import NoisySums
 from sfumato.methods.columnized_counts.law.row_beliefs import posterior_of_rows
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates
@@ -97,9 +98,9 @@ class NoisyRows(Law):
     matrix: NoisyCountMatrix
     columns: tuple[PublishedColumn, ...] = ()
     long: LongColumns | None = None
-    column_budget: Annotated[int, Field(ge=1)] | None = None
+    column_budget: Annotated[int, Field(ge=1, le=100_000)] | None = None
     total: NoisyTotal | None = None
-    public_size: Annotated[int, Field(ge=0)] | None = None
+    public_size: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
 
     estimate_is: ClassVar[str] = (
         "spreads rows that were left out evenly over what was not published, and counts units that were left out as none; "

@@ -10,6 +10,7 @@ from pydantic import Field
 from sfumato.chance.noise import DiscreteLaplace, scale_at_least
 from sfumato.chance.randomness import NoiseSource
 from sfumato.frozen import Frozen
+from sfumato.values.bounds import LARGEST_EPSILON, MOST_ROWS
 
 
 class NoisyTotal(Frozen):
@@ -25,8 +26,8 @@ class NoisyTotal(Frozen):
         What it costs.
     """
 
-    count: int
-    epsilon: Annotated[float, Field(gt=0, le=700)]
+    count: Annotated[int, Field(ge=-MOST_ROWS, le=MOST_ROWS)]
+    epsilon: Annotated[float, Field(gt=0, le=LARGEST_EPSILON)]
 
     @classmethod
     def draw(cls, number: int, epsilon: float, noise: NoiseSource) -> NoisyTotal:

@@ -54,6 +54,7 @@ from sfumato.methods.generalization.kernels.domains import Domain, Nested, Order
 from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
 from sfumato.methods.generalization.law import GeneralizedRows
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -87,7 +88,7 @@ class Generalization(Design):
     """
 
     method: Literal["generalization"] = "generalization"
-    k: Annotated[int, Field(strict=True, ge=1)] = Field(description="fewest rows of a class")
+    k: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] = Field(description="fewest rows of a class")
     search: Literal["mondrian", "full-domain", "fixed"] = Field(
         default="mondrian",
         description="mondrian: local recoding; full-domain: the best level of every attribute; fixed: given levels",
@@ -100,11 +101,11 @@ class Generalization(Design):
         default="cut",
         description="for search=mondrian: values as the cuts leave them, or tight around the rows (publishes extremes)",
     )
-    l_value: Annotated[float, Field(ge=1)] | None = Field(
+    l_value: Annotated[float, Field(ge=1, le=MOST_ROWS)] | None = Field(
         default=None, description="l of the l-diversity of every sensitive attribute"
     )
     diversity: Variant = Field(default="distinct", description="kind of l-diversity")
-    diversity_constant: Annotated[float, Field(strict=True, gt=0)] = Field(
+    diversity_constant: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, le=LARGEST_ERROR)] = Field(
         default=1.0, description="c of recursive (c, l)-diversity"
     )
     t: Annotated[float, Field(strict=True, ge=0, le=1)] | None = Field(
@@ -113,11 +114,11 @@ class Generalization(Design):
     t_ground: Ground = Field(
         default="equal", description="distance of sensitive values for t-closeness: equal, or ordered"
     )
-    beta: Annotated[float, Field(strict=True, gt=0)] | None = Field(
+    beta: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, le=LARGEST_ERROR)] | None = Field(
         default=None, description="beta of the beta-likeness of every sensitive attribute"
     )
-    disclosure_bound: Annotated[float, Field(strict=True, gt=0)] | None = Field(
-        default=None, description="bound of the delta-disclosure of every sensitive attribute"
+    disclosure_bound: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, le=LARGEST_ERROR)] | None = (
+        Field(default=None, description="bound of the delta-disclosure of every sensitive attribute")
     )
     criteria: tuple[SerializeAsAny[ClassCriterion], ...] = Field(
         default=(),
@@ -128,7 +129,7 @@ class Generalization(Design):
         default_factory=dict,
         description="by attribute: a tree, paths, fanout, widths, frequency_fanout, ordered, or a file",
     )
-    levels: dict[str, Annotated[int, Field(strict=True, ge=0)]] = Field(
+    levels: dict[str, Annotated[int, Field(strict=True, ge=0, le=10_000)]] = Field(
         default_factory=dict, description="for search=fixed: the level of every generalized attribute"
     )
 

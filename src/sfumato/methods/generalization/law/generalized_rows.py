@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from sfumato.chance.distortion import AxisMatrix, columns_of, contract, squared
 from sfumato.data.coarsening.hierarchy import Hierarchy, hierarchy_from_covers
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, ReleaseDamagedError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.laws.asking import (
@@ -29,6 +29,7 @@ from sfumato.laws.base import Law, Published
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
 from sfumato.methods.generalization.law.class_beliefs import PublishedClasses
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import Feasibility
@@ -68,8 +69,8 @@ class GeneralizedRows(Law):
     law: Literal["generalized-rows"] = "generalized-rows"
     attributes: Annotated[tuple[Attribute, ...], Field(min_length=1)]
     covers: dict[str, tuple[tuple[int, ...], ...]]
-    suppressed_rows: Annotated[int, Field(ge=0)] | None
-    stated_classes_of: Annotated[int, Field(ge=1)] | None = None
+    suppressed_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None
+    stated_classes_of: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
     """Rows of a class below which its rows were dropped, where nothing else of the private rows decided anything."""
 
     estimate_is: ClassVar[str] = (
@@ -99,8 +100,21 @@ class GeneralizedRows(Law):
         return () if self.stated_classes_of is None else (SemanticKAnonymity(k=self.stated_classes_of),)
 
     def question_schema(self, published: Schema) -> Schema:
-        """The attributes before generalization."""
-        del published
+        """The attributes before generalization, which the published ones must be made of."""
+        for each in self.attributes:
+            covers = self.covers.get(each.name)
+            # Where all rows have one value there is no column.
+            if each.name not in published:
+                fits = self.published_size(each.name) == 1
+            elif covers is None:
+                fits = published[each.name].labels == each.labels
+            else:
+                fits = published[each.name].size == len(covers)
+            if not fits:
+                raise ReleaseDamagedError(
+                    f"the release's law has categories of {each.name!r} that do not fit the column it publishes. "
+                    "Get the release again from where it came."
+                )
         return self.original
 
     def trees(self, published: Schema) -> dict[str, Hierarchy | None]:

@@ -39,6 +39,7 @@ from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table
 from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.bounds import LARGEST_EPSILON, SMALLEST_EPSILON
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -81,7 +82,14 @@ class NoisyMarginals(Design):
     """
 
     method: Literal["noisy-marginals"] = "noisy-marginals"
-    epsilon: Annotated[float, Field(gt=0, description="privacy budget of the whole release; above 0")]
+    epsilon: Annotated[
+        float,
+        Field(
+            ge=SMALLEST_EPSILON,
+            le=LARGEST_EPSILON,
+            description="privacy budget of the whole release; above 0",
+        ),
+    ]
     delta: Annotated[
         float, Field(ge=0, lt=1, description="of discrete Gaussian noise; 0 with discrete Laplace noise")
     ] = 0.0
@@ -140,7 +148,7 @@ class NoisyMarginals(Design):
     @field_validator("mechanism", mode="before")
     @classmethod
     def _refuse_floats(cls, value: Any) -> Any:
-        if value in DISCRETE_FORM:
+        if isinstance(value, str) and value in DISCRETE_FORM:
             raise ValueError(
                 f"mechanism {value!r} draws floating-point numbers, whose last digits give the count away, so no "
                 f"promise can rest on it. Allowed are discrete-laplace and discrete-gaussian; use {DISCRETE_FORM[value]!r}."

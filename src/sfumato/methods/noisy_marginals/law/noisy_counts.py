@@ -14,7 +14,7 @@ from pydantic import Field
 from sfumato.chance.distortion import contract
 from sfumato.chance.noise import DiscreteNoise
 from sfumato.chance.noise_sums import half_width_of_sum
-from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.errors import NotIdentifiableError, ParameterError, ReleaseDamagedError
 from sfumato.frozen import Frozen
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
@@ -33,6 +33,7 @@ from sfumato.laws.believing import Posterior, SharedPrior, Targets, beliefs_of_c
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import MOST_CATEGORIES, MOST_ROWS
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates, Limits
@@ -65,7 +66,7 @@ class NoisyMarginal(Frozen):
 
     table: str
     attributes: tuple[str, ...]
-    sizes: tuple[int, ...]
+    sizes: tuple[Annotated[int, Field(ge=1, le=MOST_CATEGORIES)], ...]
     noise: DiscreteNoise
 
     @property
@@ -97,7 +98,7 @@ class NoisyAnswer(Frozen):
     """
 
     question: str
-    count: int
+    count: Annotated[int, Field(ge=-MOST_ROWS, le=MOST_ROWS)]
     noise: DiscreteNoise
 
 
@@ -128,7 +129,7 @@ class NoisyCounts(Law):
     law: Literal["noisy-counts"] = "noisy-counts"
     marginals: tuple[NoisyMarginal, ...] = ()
     answers: tuple[NoisyAnswer, ...] = ()
-    number_of_rows: Annotated[int, Field(ge=0)] | None = None
+    number_of_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
 
     estimators: ClassVar[Mapping[str, str]] = {
         "least-squares": "unbiased; all marginals combined, so that overlapping tables agree"
@@ -145,6 +146,17 @@ class NoisyCounts(Law):
         return tuple(
             each for each in promises if self.number_of_rows is None or each.relation == "replace-one"
         )
+
+    def question_schema(self, published: Schema) -> Schema:
+        """The published attributes, which the marginals must be tabulated over."""
+        for each in self.marginals:
+            sizes = tuple(published[name].size if name in published else 0 for name in each.attributes)
+            if sizes != each.sizes:
+                raise ReleaseDamagedError(
+                    f"the release's law has a table {each.table!r} over other categories than the release publishes. "
+                    "Get the release again from where it came."
+                )
+        return published
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
         """What each cell is read from: the one marginal, or the declared answer, of the smallest variance."""

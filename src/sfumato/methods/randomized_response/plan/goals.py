@@ -11,13 +11,14 @@ from sfumato.errors import ParameterError, nearest
 from sfumato.frozen import Frozen
 from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
+from sfumato.values.bounds import LARGEST_EPSILON, SMALLEST_EPSILON
 from sfumato.values.schema import Role, Schema
 
 
 class TotalEpsilon(Frozen):
     """The epsilons of a row's perturbed attributes add up to at most this."""
 
-    epsilon: Annotated[float, Field(gt=0)]
+    epsilon: Annotated[float, Field(ge=SMALLEST_EPSILON, le=LARGEST_EPSILON)]
 
 
 Goal = TotalEpsilon | BeliefBound | ReconstructionRisk

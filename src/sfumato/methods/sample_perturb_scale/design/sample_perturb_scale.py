@@ -47,6 +47,7 @@ from sfumato.methods.sample_perturb_scale.plan.expectations import (
 )
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
+from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_ERROR
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -79,13 +80,13 @@ class SamplePerturbScale(Design):
     """
 
     method: Literal["sample-perturb-scale"] = "sample-perturb-scale"
-    retention: Annotated[float, Field(strict=True, gt=0, lt=1)] = Field(
+    retention: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, lt=1)] = Field(
         description="probability of keeping a sensitive value; otherwise one is drawn uniformly"
     )
-    relative_error: Annotated[float, Field(strict=True, gt=0)] = Field(
+    relative_error: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, le=LARGEST_ERROR)] = Field(
         default=0.3, description="error of a reconstructed frequency, relative to the true one (lambda)"
     )
-    error_probability: Annotated[float, Field(strict=True)] = Field(
+    error_probability: Annotated[float, Field(strict=True, gt=0, lt=1)] = Field(
         default=0.3, description="least bound on the probability of a larger error (delta), between 0 and 1"
     )
     cap: Cap = Field(

@@ -19,6 +19,7 @@ from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.schema import Schema
@@ -79,7 +80,7 @@ class SampledRows(Law):
     sensitive: str
     distortion: UniformDistortion
     groups: tuple[str, ...]
-    rows_per_group: Annotated[float, Field(ge=1)]
+    rows_per_group: Annotated[float, Field(ge=1, le=MOST_ROWS)]
     is_smallest: bool = False
     has_exact_sizes: bool = True
     weight: str | None = None

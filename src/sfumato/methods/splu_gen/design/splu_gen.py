@@ -21,11 +21,12 @@ from sfumato.methods.splu_gen.kernels.rows import Drawn, ShowDecoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
-Gamma = Annotated[int, Field(strict=True, ge=2)]
+Gamma = Annotated[int, Field(strict=True, ge=2, le=1_000_000)]
 
 MOST_COMBINATIONS = 2**22
 """Combinations of categories that can be drawn together; they are counted in an array."""
@@ -67,15 +68,18 @@ class SPLUGen(Design):
         "which leaves counts within public groups without an unbiased estimate",
     )
     relative_error: float = Field(
-        default=0.3, gt=0, description="what counts as a wrong answer, relative to the true count"
+        default=0.3,
+        ge=SMALLEST_ERROR,
+        le=LARGEST_ERROR,
+        description="what counts as a wrong answer, relative to the true count",
     )
-    largest_small_count: Annotated[int, Field(strict=True, ge=1)] = Field(
+    largest_small_count: Annotated[int, Field(strict=True, ge=1, le=300)] = Field(
         default=10, description="counts up to this one are small sums, to be wrong often"
     )
     error_probability: float = Field(
         default=0.05, gt=0, lt=1, description="how often the answer about a large sum may be wrong"
     )
-    suppress_rarer_than: Annotated[int, Field(strict=True, ge=2)] | None = Field(
+    suppress_rarer_than: Annotated[int, Field(strict=True, ge=2, le=MOST_ROWS)] | None = Field(
         default=None,
         description="leave out rows whose sensitive value fewer rows than this hold, until every attribute meets it",
     )

@@ -25,6 +25,7 @@ from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 from sfumato.methods.splu_gen.law.questions import ask
 from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys
 from sfumato.values.arrays import Floats
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates
 from sfumato.values.feasibility import Feasibility
@@ -70,12 +71,12 @@ class DecoyRows(Law):
     """
 
     law: Literal["decoy-rows"] = "decoy-rows"
-    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2)]]
+    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2, le=1_000_000)]]
     partition: Partition = "mixed"
-    largest_small_count: Annotated[int, Field(ge=1)] = 10
-    relative_error: Annotated[float, Field(gt=0)] = 0.3
+    largest_small_count: Annotated[int, Field(ge=1, le=300)] = 10
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)] = 0.3
     error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.05
-    suppress_rarer_than: Annotated[int, Field(ge=1)] | None = None
+    suppress_rarer_than: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
     together: tuple[str, ...] = ()
 
     # T is computed from the published margin, and its inverse is not linear in it.

@@ -20,6 +20,7 @@ from sfumato.guarantees.small_sum_privacy import (
     smallest_error_probability,
 )
 from sfumato.methods.splu_gen.design import SPLUGen
+from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.result_tables import ResultTable
 
 LARGEST_GAMMA = 20
@@ -48,10 +49,10 @@ class DecoyGoal(Frozen):
     50
     """
 
-    relative_error: Annotated[float, Field(gt=0)] = 0.3
-    largest_small_count: Annotated[int, Field(strict=True, ge=1)] = 3
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)] = 0.3
+    largest_small_count: Annotated[int, Field(strict=True, ge=1, le=300)] = 3
     wanted_error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.6
-    smallest_large_count: Annotated[int, Field(strict=True, ge=1)] = 50
+    smallest_large_count: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] = 50
     allowed_error_probability: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 
