@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from exact.enumeration import ALLOWANCE, REFUSED, exponential, largest_ratio
+from exact.enumeration import ALLOWANCE, REFUSED, exponential, largest_ratio, valid_groups
 from exact.holding import (
     TooStrongError,
     channel_of_decoys,
@@ -409,6 +409,39 @@ def test_the_odds_factor_is_exact_for_every_value(values, gamma):
     rarest = min(set(values), key=values.count)
     with pytest.raises(TooStrongError):
         hold(stated_odds(values, gamma + 1, rarest), true_odds_factor(values, gamma, rarest), "odds factor")
+
+
+def test_the_odds_factor_of_attributes_drawn_together():
+    """Over all groups whose members differ in both: each value's average channel is what it is alone, and its count too."""
+    pairs = ((0, 0), (0, 1), (1, 1), (1, 2), (2, 0), (2, 3))
+    gamma = 2
+    partitions = [
+        groups
+        for groups in valid_groups(tuple(a for a, _ in pairs), gamma)
+        if all(len({pairs[row][1] for row in group}) == gamma for group in groups)
+    ]
+    assert len(partitions) >= 3
+    for place, values in enumerate(zip(*pairs, strict=True)):
+        for y in set(values):
+            shown = [
+                [
+                    Fraction(sum(pairs[other][place] == y for other in group), gamma)
+                    for group in groups
+                    for _ in group
+                ]
+                for groups in partitions
+            ]
+            rows = [[row for group in groups for row in group] for groups in partitions]
+            others = [
+                chance
+                for chances, of_rows in zip(shown, rows, strict=True)
+                for chance, row in zip(chances, of_rows, strict=True)
+                if values[row] != y
+            ]
+            true = Fraction(1, gamma) / (sum(others) / len(others))
+            assert true == stated_odds(values, gamma, y)
+            # As many places can show the value as alone: gamma for each row that holds it.
+            assert {sum(chances) for chances in shown} == {values.count(y)}
 
 
 def test_the_factor_is_that_of_the_code_that_publishes():
