@@ -23,7 +23,6 @@ from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.frozen import Frozen
 from sfumato.values.arrays import Booleans, Floats, Integers, Words
-from sfumato.values.bounds import MOST_CONFIDENT
 
 LARGEST_SCALE = 2.0**40
 """Counts stay far inside 64-bit integers, and guesses far inside a double's digits."""
@@ -343,9 +342,9 @@ _MINUS_ZERO = np.iinfo(np.int64).min
 
 
 def _missed_share(confidence_level: float) -> float:
-    if not 0 < confidence_level <= MOST_CONFIDENT:
+    if not 0 < confidence_level < 1:
         raise ParameterError(
-            f"the confidence level must lie strictly between 0 and 1, and not nearer to 1 than 1e-12, got {confidence_level}. "
+            f"the confidence level must lie strictly between 0 and 1, got {confidence_level}. "
             "Use 0.95 for 95 % intervals.",
             parameter="confidence_level",
         )

@@ -91,7 +91,7 @@ class UniqueRows:
         '20 of 1,000 rows (2.0 %) are unique on the 2 attributes that are published as they are.'
         """
         which = (
-            "the attribute that is" + condition.removeprefix("that are")
+            f"the attribute {condition.replace('that are', 'that is').replace('they are', 'it is')}"
             if len(self.attributes) == 1
             else f"the {len(self.attributes):,} attributes {condition}"
         )

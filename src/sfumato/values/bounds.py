@@ -17,8 +17,8 @@ SMALLEST_ERROR = 1e-6
 LARGEST_ERROR = 1e6
 """Of relative errors and bounds that grow without end: larger ones say nothing."""
 
-MOST_CONFIDENT = 1 - 1e-12
-"""Of confidence levels: nearer to certainty the quantiles of a normal law are rounding."""
+MOST_CONFIDENT = 1 - 2**-52
+"""Of confidence levels: nearer to 1 half of what is missing is no number any more."""
 
 MOST_CATEGORIES = 10_000_000
 """Of an attribute: more labels than fit in a manifest that is read."""

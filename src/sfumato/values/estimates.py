@@ -32,7 +32,7 @@ def normal_quantile(confidence_level: float) -> float:
     """
     if not 0 < confidence_level <= MOST_CONFIDENT:
         raise ParameterError(
-            f"the confidence level must lie strictly between 0 and 1, and not nearer to 1 than 1e-12, got {confidence_level}. "
+            f"the confidence level must lie strictly between 0 and 1, and not nearer to 1 than 2e-16, got {confidence_level}. "
             "Use 0.95 for 95 % intervals.",
             parameter="confidence_level",
         )

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from sfumato.frozen import Frozen
+from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.schema import Attribute, Schema
 
 ABSENT, PRESENT = "no", "yes"
@@ -40,7 +41,7 @@ class LongTable(Frozen):
     unit: str = "unit"
     item: str
     value: str | None = None
-    number_of_units: Annotated[int, Field(strict=True, ge=1)]
+    number_of_units: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)]
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table
 from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
-from sfumato.values.bounds import LARGEST_EPSILON, SMALLEST_EPSILON
+from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_EPSILON
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -86,7 +86,7 @@ class NoisyMarginals(Design):
         float,
         Field(
             ge=SMALLEST_EPSILON,
-            le=LARGEST_EPSILON,
+            le=LARGEST_ERROR,
             description="privacy budget of the whole release; above 0",
         ),
     ]

@@ -86,7 +86,7 @@ class SamplePerturbScale(Design):
     relative_error: Annotated[float, Field(strict=True, ge=SMALLEST_ERROR, le=LARGEST_ERROR)] = Field(
         default=0.3, description="error of a reconstructed frequency, relative to the true one (lambda)"
     )
-    error_probability: Annotated[float, Field(strict=True, gt=0, lt=1)] = Field(
+    error_probability: Annotated[float, Field(strict=True, ge=0, le=1)] = Field(
         default=0.3, description="least bound on the probability of a larger error (delta), between 0 and 1"
     )
     cap: Cap = Field(
