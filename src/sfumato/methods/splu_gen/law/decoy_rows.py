@@ -40,10 +40,9 @@ FEW_ROWS = 20
 class DecoyRows(Law):
     """Each row shows a value drawn uniformly from the different values of its secret group.
 
-    Counts of a sensitive value alone are Binomial(gamma f, 1/gamma): unbiased, whatever the groups. For
-    counts within public groups the published counts y of true counts x satisfy ``E[y] = x T``, with T
-    computed from the published margin (:class:`~sfumato.methods.splu_gen.law.model.DecoyModel`), so ``y T^-1``
-    estimates x, unbiased to first order, for all values at once and adding up to the group.
+    Counts of a sensitive value alone are Binomial(gamma f, 1/gamma): unbiased, whatever the groups. Within public groups the
+    published counts y of true counts x satisfy ``E[y] = x T``, with T computed from the published margin (``model.DecoyModel``),
+    so ``y T^-1`` estimates x, unbiased to first order, for all values at once and adding up to the group.
 
     Parameters
     ----------
