@@ -151,7 +151,7 @@ def publishing(
     """The arguments of a command that publishes; its ledger is its own."""
     stated = schema or data.with_suffix(".schema.toml")
     where: list[str | Path] = ["--schema", stated, "--out", release, "--ledger", ledger]
-    return ("publish", data, *where, "--again", *arguments)
+    return ("publish", data, *where, "--again", "--accept-unique-rows", *arguments)
 
 
 def table(name: str, rows: int, *columns: str) -> Path:
