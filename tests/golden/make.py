@@ -41,14 +41,24 @@ def answers(release: Release) -> list[dict[str, object]]:
     return given
 
 
+WITHHELD = "randomized-response-withheld"
+"""A release without its law: the one law that no method's example writes."""
+
+
 def main() -> None:
     """Make what is missing."""
-    for name, method in METHODS.members.items():
+    methods = {**METHODS.members, WITHHELD: METHODS.members["randomized-response"]}
+    for name, method in methods.items():
         folder = FOLDER / name
         if folder.exists():
             continue
         release = publish(
-            read_table(people(400), SCHEMA), method.example(SCHEMA), folder, format="csv", seed=1
+            read_table(people(400), SCHEMA),
+            method.example(SCHEMA),
+            folder,
+            format="csv",
+            seed=1,
+            withhold_law=name == WITHHELD,
         )
         (FOLDER / f"{name}.answers.json").write_text(json.dumps(answers(release), indent=1) + "\n")
 

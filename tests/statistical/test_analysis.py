@@ -12,6 +12,7 @@ from counted import Counted
 from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
 from sfumato.analysis.independence import independence
+from sfumato.analysis.loglinear import fit_loglinear
 from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.regression import regress
@@ -19,6 +20,7 @@ from sfumato.analysis.rules import Settings, mine
 from sfumato.analysis.rules.bits import BitColumns
 from sfumato.analysis.rules.items import Item
 from sfumato.analysis.rules.supports import BitSupports, Distorted
+from sfumato.analysis.unknown_distortion.suspicion import expected_margin, quadratic_test
 from sfumato.chance.distortion import UniformDistortion, warner
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release.simultaneous import level_of_each
@@ -361,3 +363,50 @@ def test_published_rows_keep_the_level_and_lose_the_power_that_is_reported(alarm
     found = rejections(free + step * direction)
     alarm_budget.assert_rejects(alarm_budget.binomial_p_value(found, REPLICATES, 0.05), check)
     assert 0.7 < found / REPLICATES < 0.9
+
+
+def test_parameters_of_loglinear_models_cover(alarm_budget):
+    """Null: 95 % of intervals hold the table's own parameter. Statistic: number covered, exact binomial. 1,000 releases.
+
+    Twins: the fit to the released rows as they stand, whose product of a and y is a third too small; and the covariance
+    without its off-diagonal, which makes the errors too small by a quarter or more.
+    """
+    check = alarm_budget.draw("coverage of loglinear parameters")
+    law = law_of(y=0.8, a=0.85)
+    matrix = matrix_of(ATTRIBUTES, law)
+    draw = np.random.default_rng(check.seed)
+    model, term = "a*y + b*y + a*b", "a = '1' : y = '1'"
+    truth = fit_loglinear(KnownCounts(ATTRIBUTES, TABLE), model)[term].estimate
+    covered = dict.fromkeys(["right", "as they stand", "diagonal"], 0)
+    for _ in range(REPLICATES):
+        published = publish(draw, TABLE, matrix)
+        release = estimated(law, ATTRIBUTES, published)
+        covered["right"] += holds(fit_loglinear(release, model)[term], truth)
+        naive = fit_loglinear(KnownCounts(ATTRIBUTES, published), model, target="population")
+        covered["as they stand"] += holds(naive[term], truth)
+        release.covariance = np.diag(np.diagonal(release.covariance))
+        covered["diagonal"] += holds(fit_loglinear(release, model)[term], truth)
+    alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered["right"], REPLICATES, 0.95), check)
+    for twin in ("as they stand", "diagonal"):
+        alarm_budget.assert_rejects(alarm_budget.coverage_p_value(covered[twin], REPLICATES, 0.95), check)
+
+
+def test_a_suspected_matrix_is_refuted_at_its_level(alarm_budget):
+    """Null: the true matrix is refuted at 5 % in 5 % of releases, of the table and of a population. Statistic: exact binomial. 2,000.
+
+    Twin: a retention of 0.6 in the place of 0.5.
+    """
+    true = np.array([900, 500, 400, 200])
+    for target in ("table", "population"):
+        check = alarm_budget.draw("level of a suspected matrix", pieces=2)
+        draw = np.random.default_rng([check.seed, target == "table"])
+        matrices = {kept: UniformDistortion(retention=kept, size=4).dense() for kept in (0.5, 0.6)}
+        refuted = dict.fromkeys(matrices, 0)
+        for _ in range(2_000):
+            rows = true if target == "table" else draw.multinomial(true.sum(), true / true.sum())
+            seen = sum(draw.multinomial(number, row) for number, row in zip(rows, matrices[0.5], strict=True))
+            for kept, matrix in matrices.items():
+                expected, covariance = expected_margin(true.astype(float), matrix, target)
+                refuted[kept] += quadratic_test(seen - expected, covariance)[2] < 0.05
+        alarm_budget.assert_passes(alarm_budget.binomial_p_value(refuted[0.5], 2_000, 0.05), check)
+        alarm_budget.assert_rejects(alarm_budget.binomial_p_value(refuted[0.6], 2_000, 0.05), check)

@@ -199,3 +199,11 @@ def test_errors_to_expect_are_refused_of_what_was_perturbed():
     assert not law.expected_standard_errors(table).any()
     with pytest.raises(NotIdentifiableError):
         law.expected_standard_errors(TABLE.count_by(["job"]))
+
+
+def test_an_audit_asks_for_a_release_with_its_law(withheld):
+    """In words, and not as a missing parameter."""
+    from sfumato.custody.audit.controls import design_of
+
+    with pytest.raises(ParameterError, match="withholds its law"):
+        design_of(withheld)

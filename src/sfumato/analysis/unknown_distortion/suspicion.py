@@ -144,13 +144,8 @@ def check_matrix(
         assumed = "the likeliest true margin; the p-value is an upper bound"
     else:
         true = _true_counts(own, margin, float(published.sum()), target)
-        expected = true @ chances
-        covariance = (
-            np.diag(expected) - np.outer(expected, expected) / expected.sum()
-            if target == "population"
-            else np.diag(expected) - (chances.T * true) @ chances
-        )
-        statistic, degrees, p_value = _quadratic(published - expected, covariance)
+        expected, covariance = expected_margin(true, chances, target)
+        statistic, degrees, p_value = quadratic_test(published - expected, covariance)
         assumed = f"true margin given, of the {target}"
     return Suspicion(
         attribute,
@@ -201,8 +196,16 @@ def _true_counts(attribute: Attribute, margin: Mapping[str, float], rows: float,
     return numbers / total * rows
 
 
-def _quadratic(differences: Floats, covariance: Floats) -> tuple[float, int, float]:
-    """Of a difference with a singular covariance: where nothing may vary, nothing may differ."""
+def expected_margin(true: Floats, chances: Floats, target: Target) -> tuple[Floats, Floats]:
+    """Published counts to expect of true ones, or of a population with their shares, ``(size,)``, and their covariance."""
+    expected = true @ chances
+    if target == "population":
+        return expected, np.diag(expected) - np.outer(expected, expected) / expected.sum()
+    return expected, np.diag(expected) - (chances.T * true) @ chances
+
+
+def quadratic_test(differences: Floats, covariance: Floats) -> tuple[float, int, float]:
+    """Statistic, degrees and p-value of a difference whose covariance is singular: where nothing may vary, nothing may differ."""
     from scipy.stats import chi2
 
     sizes, directions = np.linalg.eigh(covariance)

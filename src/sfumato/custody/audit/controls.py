@@ -148,8 +148,14 @@ def design_of(release: Release) -> Design:
     Raises
     ------
     ParameterError
-        When its method is not installed.
+        When its method is not installed, or its parameters are withheld with its law.
     """
+    if release.law.is_withheld:
+        raise ParameterError(
+            "the release withholds its law, and with it the parameters that an audit publishes again by. Audit a release of the same "
+            "design that has its law, which need not leave the house: the risk is no smaller there.",
+            parameter="release",
+        )
     stored = dict(release.manifest.method)
     name = str(stored.pop(METHODS.tag))
     return METHODS.make(name, stored)
