@@ -96,6 +96,12 @@ def _alike(draw):
     return table / table.sum(), sides
 
 
+@pytest.mark.parametrize(("name", "size", "knowing"), [each for each in CLAIMS if each[2] != "uniform"])
+def test_no_claim_is_broken_by_what_breaks_others(name, size, knowing):
+    """Random matrices seldom merge categories; those that show the limits of other measures do."""
+    assert not grows(name, size, knowing)
+
+
 LIMITS = [
     (each.task, size, KNOWLEDGE[KNOWLEDGE.index(needed) - 1])
     for each in PROPERTIES
