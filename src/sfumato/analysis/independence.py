@@ -236,7 +236,7 @@ def _refuse_shared(sides: Sequence[Classification], given: Sequence[str]) -> Non
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """Counts of groups and classes, flattened with the groups first, groups known to be empty left out."""
+    """Counts of groups and classes, flattened with the groups first, what is known to be empty left out."""
 
     counts: Estimates
     codes: Integers
@@ -262,18 +262,26 @@ def _test(
     counts = cells.merge(classes, math.prod(shape))
     refuse_open_counts(counts, "a test of independence")
     codes = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
-    table = _without_empty_groups(_Table(counts, codes))
+    table = _without_empty_classes(_Table(counts, codes))
     _refuse_empty_margins(table, sides, given, release)
     return judge_residuals(table.counts, _fitted(table), _columns(table)), table
 
 
-def _without_empty_groups(table: _Table) -> _Table:
-    """Groups in which there surely is no row say nothing."""
+def _without_empty_classes(table: _Table) -> _Table:
+    """Classes that surely have no row, within a group or at all, say nothing, and no margin of theirs is divided by."""
     is_empty = (table.counts.values == 0) & (table.counts.variances == 0)
-    empty = [group for group in np.unique(table.codes[0]) if is_empty[table.codes[0] == group].all()]
-    kept = ~np.isin(table.codes[0], empty)
+    groups, kept = table.codes[0], np.ones(is_empty.size, dtype=bool)
+    for own in table.codes[1:]:
+        filled = np.zeros((int(groups.max()) + 1, int(own.max()) + 1), dtype=bool)
+        filled[groups[~is_empty], own[~is_empty]] = True
+        kept &= filled[groups, own]
     if kept.all():
         return table
+    if not kept.any():
+        raise NoSolutionError(
+            "there is no test of independence: no row is there. Ask about conditions that rows satisfy.",
+            reason="undefined",
+        )
     return _Table(keep_cells(table.counts, kept), table.codes[:, kept])
 
 
@@ -284,7 +292,7 @@ def _refuse_empty_margins(
         for group in np.unique(table.codes[0]):
             for place in range(len(side.labels)):
                 weights = ((table.codes[0] == group) & (table.codes[axis] == place)).astype(float)
-                if weights @ table.counts.values > 0:
+                if not weights.any() or weights @ table.counts.values > 0:
                     continue
                 within = _describe_group(int(group), given, release)
                 raise NoSolutionError(
@@ -324,14 +332,14 @@ def _columns(table: _Table) -> Floats:
         (groups == group) & (own == place)
         for own in table.codes[1:]
         for group in np.unique(groups)
-        for place in range(int(own.max()) + 1)
+        for place in np.unique(own)
     ]
     return np.array(columns, dtype=float).T
 
 
 def _reach(noncentrality: float, table: _Table) -> float:
     """A noncentrality as Cramér's V: of two sides, by the smaller number of classes; of more, of two classes each."""
-    smaller = min(int(own.max()) for own in table.codes[1:]) if len(table.codes) == 3 else 1
+    smaller = min(np.unique(own).size - 1 for own in table.codes[1:]) if len(table.codes) == 3 else 1
     total = float(table.counts.values.sum())
     return math.sqrt(noncentrality / (max(smaller, 1) * total))
 

@@ -52,6 +52,10 @@ def classify(
     as_json: AsJson = False,
 ) -> None:
     """Learn a classifier from estimated counts, and estimate how often it is wrong about true rows."""
+    if shrink is not None and classifier == "tree":
+        raise typer.BadParameter(
+            "--shrink is for naive Bayes; the splits of a tree have their noise taken out."
+        )
     opened = reading.load_release(release)
     features = attribute_names(by)
     learned = (

@@ -116,6 +116,24 @@ def test_groups_without_any_row_say_nothing():
     assert independence(release, "a", "y", given=["z"]).wald_degrees == 2
 
 
+def test_categories_without_any_row_say_nothing():
+    """A listed category that nobody has, and one that nobody of a group has: as if it were not listed there."""
+    table = np.array([[30, 20, 0], [15, 40, 0]])
+    found = independence(KnownCounts((A, WIDE), table), "a", "y")
+    plain = chi2_contingency(table[:, :2], correction=False)
+    np.testing.assert_allclose((found.pearson, found.p_value), (plain.statistic, plain.pvalue))
+    assert found.wald_degrees == 1
+    strata = np.array([table, [[10, 20, 30], [30, 20, 25]]])
+    within = independence(KnownCounts((Z, A, WIDE), strata), "a", "y", given=["z"])
+    rest = chi2_contingency(strata[1], correction=False)
+    np.testing.assert_allclose(within.pearson, plain.statistic + rest.statistic)
+    assert within.wald_degrees == 3
+    with pytest.raises(NoSolutionError, match="no row is there"):
+        independence(KnownCounts((A, WIDE), np.zeros((2, 3))), "a", "y")
+    with pytest.raises(NoSolutionError, match="nothing to test"):
+        independence(KnownCounts((A, Y), [[3, 0], [4, 0]]), "a", "y")
+
+
 def test_a_margin_that_is_not_positive_within_a_group_is_named():
     """With the group."""
     counts = np.array([[[30, 20], [25, 20]], [[30, 20], [-4, 2]]])

@@ -179,11 +179,12 @@ def test_a_model_with_every_product_has_nothing_to_test():
 def test_models_are_written_and_read():
     """Text to generators and back; names that are no plain words in quotes."""
     assert Model.of([("a", "b"), ("b", "c"), ("a",)]).generators == (("a", "b"), ("b", "c"))
-    odd = category_attribute("my name", 2)
-    release = KnownCounts((odd, B), [10, 20, 30, 45])
-    found = fit_loglinear(release, '"my name" + b')
-    assert found.model == '"my name" + b'
-    assert Model.read(found.model, release.schema).names == ("my name", "b")
+    for name in ("my name", "職業", 'with "quotes"', "1st"):
+        odd = category_attribute(name, 2)
+        release = KnownCounts((odd, B), [10, 20, 30, 45])
+        written = Model.of([(name,), ("b",)]).text
+        assert fit_loglinear(release, written).model == written
+        assert Model.read(written, release.schema).names == (name, "b")
     assert [each.text for each in every_model(("a", "b", "c"))][:2] == ["a + b + c", "c + a*b"]
 
 

@@ -234,6 +234,7 @@ def test_classify_prints_the_tree_and_its_error(run, release):
     )
     assert json.loads(bayes.stdout)["classifier"] == "naive-bayes"
     assert run("classify", release, "--of", "job", "--by", "jbo").exit_code == 1
+    assert run("classify", release, "--of", "job", "--by", "sex", "--shrink", "counts").exit_code == 2
 
 
 def test_shrink_is_for_noise_of_one_size(run, release):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.analysis.regression.design import Codes, Columns, build_columns
-from sfumato.analysis.regression.formula import Factor, Formula, Term, read_terms
+from sfumato.analysis.regression.formula import PLAIN_NAME, Factor, Formula, Term, read_terms
 from sfumato.errors import QueryError
 from sfumato.values.arrays import Floats
 from sfumato.values.schema import Schema
@@ -91,8 +91,7 @@ class Model:
 
 
 def _written(name: str) -> str:
-    is_plain = name.replace("_", "a").replace(".", "a").replace("-", "a").isalnum() and not name[:1].isdigit()
-    return name if is_plain else '"' + name.replace('"', '""') + '"'
+    return name if PLAIN_NAME.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def every_model(names: Sequence[str]) -> Iterator[Model]:

@@ -22,6 +22,9 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+"""Names that need no quotes."""
+
 _ALLOWED = (
     "A formula is a response, ~ and terms joined by +: attributes, a:b, a*b, score(age) for numbers, "
     "sex[ref='F'] for another reference category, or 1 for no term. Text stands in single quotes, names that are not "
