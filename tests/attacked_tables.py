@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Literal
 
 import numpy as np
@@ -81,3 +82,15 @@ def bins_beyond(
             nearest = float(np.clip(right / number, max(mean - allowance, 0), min(mean + allowance, 1)))
             found.append((nearest, right, number, mean))
     return found
+
+
+def marginals_by_counting(matrix):
+    """How often each person of a bucket holds each value, over all assignments, and the sum of their weights."""
+    size = len(matrix)
+    weights, total = np.zeros((size, size)), 0.0
+    for order in itertools.permutations(range(size)):
+        weight = np.prod([matrix[person, value] for person, value in enumerate(order)])
+        total += weight
+        for person, value in enumerate(order):
+            weights[person, value] += weight
+    return weights / total, total
