@@ -120,7 +120,16 @@ class SharedPrior:
             if found_table is not None:
                 estimates[each.name] = found_table
         number = float(margin.sum()) if total is None else float(total)
-        found = cls(_normalised(margin), given, shares, max(number, 1.0), TEMPER_WITHOUT_ROWS, tuple(refused))
+        found = cls(
+            _normalised(margin),
+            given,
+            shares,
+            max(number, 1.0),
+            TEMPER_WITHOUT_ROWS,
+            refused=tuple(refused),
+            estimates=estimates,
+            only_outliers=only_outliers,
+        )
         if rows is None or not given:
             return found
         names = tuple(each.name for each in public)
@@ -176,12 +185,13 @@ class SharedPrior:
             if name not in self.estimates:
                 continue
             (table, variances), codes = self.estimates[name], combinations[:, place]
-            own = table[codes] - added
+            own, whole = table[codes] - added, np.clip(table, 0, None)
             if self.only_outliers:
                 column = np.clip(table.sum(axis=0), 0, None)
                 own = _standing_out(own, variances[codes], column / max(float(column.sum()), 1.0), len(table))
+                whole = outliers(table, variances)
             cells = np.clip(own, 0, None) + PSEUDO_COUNT * self.shares[name][codes][:, np.newaxis]
-            totals = np.clip(table, 0, None).sum(axis=0) + PSEUDO_COUNT
+            totals = whole.sum(axis=0) + PSEUDO_COUNT
             logs += self.temper * np.log(np.maximum(cells / totals, LEAST_SHARE))
         logs -= logs.max(axis=1, keepdims=True, initial=-np.inf)
         return _normalised(np.exp(logs))
