@@ -12,6 +12,7 @@ from sfumato._version import __version__
 
 if TYPE_CHECKING:
     from sfumato.attacks import ATTACKS
+    from sfumato.compare.comparing import compare_designs
     from sfumato.custody.audit.auditing import audit
     from sfumato.custody.audit.falsifying import falsify
     from sfumato.custody.check import check_schema
@@ -65,6 +66,7 @@ _HOMES = {
     "audit": "sfumato.custody.audit.auditing",
     "check_schema": "sfumato.custody.check",
     "choose": "sfumato.custody.choose",
+    "compare_designs": "sfumato.compare.comparing",
     "falsify": "sfumato.custody.audit.falsifying",
     "infer_schema": "sfumato.custody.infer",
     "inspect_table": "sfumato.custody.inspect",
@@ -102,6 +104,7 @@ __all__ = [
     "audit",
     "check_schema",
     "choose",
+    "compare_designs",
     "falsify",
     "infer_schema",
     "inspect_table",

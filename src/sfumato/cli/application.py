@@ -16,6 +16,7 @@ from sfumato.cli import (
     calibrate,
     check_matrix,
     classify,
+    compare,
     counts,
     datasets,
     demo,
@@ -136,6 +137,7 @@ _add(app, "methods", methods.methods, methods.EXAMPLES, panel=CUSTODIAN)
 _add(app, "plan", plan.plan, plan.EXAMPLES, panel=CUSTODIAN)
 _add(app, "calibrate", calibrate.calibrate, calibrate.EXAMPLES, panel=CUSTODIAN)
 _add(app, "hiding-noise", hiding_noise.hiding_noise, hiding_noise.EXAMPLES, panel=CUSTODIAN)
+_add(app, "compare", compare.compare, compare.EXAMPLES, panel=CUSTODIAN)
 _add(app, "publish", publish.publish, publish.EXAMPLES, panel=CUSTODIAN)
 app.add_typer(ledger_group, name="ledger", rich_help_panel=CUSTODIAN)
 _add(app, "show", show.show, show.EXAMPLES, panel=ANALYST)

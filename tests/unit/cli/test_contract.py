@@ -58,6 +58,7 @@ VERBS = [
     ("attacks",),
     ("attack",),
     ("audit",),
+    ("compare",),
     ("falsify",),
     ("verify",),
 ]

@@ -1,0 +1,102 @@
+"""``sfumato compare``: designs on one's own table, by risk and error."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sfumato.cli.options import AsJson, Data, SchemaFile
+from sfumato.cli.reading import Reading, with_options
+from sfumato.cli.showing import show_json, talk
+
+EXAMPLES = (
+    "sfumato compare people.csv --schema schema.toml --out comparison",
+    "sfumato compare people.csv --schema schema.toml --designs designs.toml \\",
+    "    --cheapest 0.05 --out comparison",
+)
+
+
+@with_options
+def compare(
+    data: Data,
+    *,
+    schema: SchemaFile,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Folder for the results; one that holds the same comparison is gone on with.",
+            show_default=False,
+        ),
+    ],
+    designs: Annotated[
+        Path | None,
+        typer.Option(
+            "--designs",
+            metavar="FILE",
+            help="TOML with one [[design]] each: method and parameters. Without: a grid of every method.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option("--sensitive", metavar="NAME", help="Attribute that is attacked.")
+    ] = None,
+    cheapest: Annotated[
+        float | None,
+        typer.Option(
+            "--cheapest",
+            metavar="RISK",
+            help="Name the design of the smallest error whose risk stays below this, such as 0.05.",
+        ),
+    ] = None,
+    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Questions of the workload.")] = 300,
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", help="Splits and releases of each design.")
+    ] = 5,
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeats the run.")] = None,
+    reading: Reading,
+    as_json: AsJson = False,
+) -> None:
+    """Compare designs on your own table: what being in the table costs people, and how wrong answers are."""
+    from sfumato.compare.comparing import compare_designs
+    from sfumato.compare.designs import read_candidates
+    from sfumato.writing import write_whole
+
+    chosen = None if designs is None else read_candidates(designs)
+    table = reading.read_table(data, schema)
+    found = compare_designs(
+        table,
+        out,
+        candidates=chosen,
+        sensitive=sensitive,
+        queries=queries,
+        repeats=repeats,
+        seed=seed,
+        workers=workers,
+    )
+    told = found.to_dict(data, str(schema))
+    for name in ("comparison.json", "comparison.parquet"):
+        (out / name).unlink(missing_ok=True)
+    with write_whole(out / "comparison.json", parameter="out") as (temporary,):
+        temporary.write_text(json.dumps(told, indent=2, allow_nan=False), encoding="utf-8")
+    found.write_parquet(out / "comparison.parquet")
+    talk("Computed from the private rows: for your eyes, not for publication.")
+    best = None if cheapest is None else found.cheapest(cheapest)
+    if as_json:
+        show_json({**told, "cheapest": None if best is None else best.candidate.label})
+        return
+    typer.echo(found.summary())
+    for each in found.points:
+        if each.candidate.method and each.risk is not None and not each.is_beaten:
+            typer.echo(f"{each.candidate.label}:\n  {each.candidate.command(data, str(schema))}")
+    if cheapest is not None:
+        named = (
+            "none of these designs" if best is None else f"{best.candidate.label} (error {best.error:.3g})"
+        )
+        typer.echo(f"Smallest error with a risk of at most {cheapest:g}, its interval included: {named}.")

@@ -1,0 +1,121 @@
+"""The designs that are compared: a grid for every method, or those of a file."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError, SfumatoError
+from sfumato.methods.base import METHODS, Design
+
+GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
+    "randomized-response": tuple({"retention": each} for each in (0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1)),
+    "sample-perturb-scale": tuple({"retention": each} for each in (0.8, 0.5, 0.35, 0.2)),
+    "splu-gen": tuple({"gamma": each} for each in (2, 3, 4, 6, 8)),
+    "anatomy": tuple({"l_value": each} for each in (2, 3, 4, 6, 8)),
+    "generalization": tuple({"k": each} for each in (2, 5, 10, 25, 50)),
+    "noisy-marginals": tuple({"epsilon": each} for each in (0.1, 0.3, 1.0, 3.0, 10.0)),
+    "columnized-counts": tuple(
+        {"k": k, "epsilon": epsilon, "delta": 1e-5}
+        for k, epsilon in ((2, 4.0), (5, 4.0), (10, 2.0), (10, 0.5))
+    ),
+    "distribution-resampling": ({},),
+}
+"""By method, the parameters tried where no designs are given."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One design on the chart.
+
+    Parameters
+    ----------
+    label
+        What it is called there: method and parameters.
+    method, parameters
+        As the command line takes them; the method is empty for the table itself.
+    """
+
+    label: str
+    method: str
+    parameters: dict[str, Any]
+
+    def design(self) -> Design:
+        """The design."""
+        return METHODS.make(self.method, dict(self.parameters))
+
+    def command(self, data: str, schema: str) -> str:
+        """The command that publishes by it; empty for the table itself."""
+        if not self.method:
+            return ""
+        settings = [
+            part
+            for name, value in self.parameters.items()
+            for part in ("--set", f"{name}={shlex.quote(str(value))}")
+        ]
+        words = ["sfumato", "publish", shlex.quote(data), "--schema", shlex.quote(schema)]
+        return " ".join([*words, "--method", self.method, *settings, "--out", "release"])
+
+
+RAW = Candidate("the table itself", "", {})
+"""What everything is held against."""
+
+
+def candidate(method: str, parameters: dict[str, Any]) -> Candidate:
+    """A design by its name and parameters.
+
+    Examples
+    --------
+    >>> candidate("anatomy", {"l_value": 3}).label
+    'anatomy l_value=3'
+    """
+    told = " ".join(f"{name}={value}" for name, value in parameters.items())
+    return Candidate(f"{method} {told}".strip(), method, parameters)
+
+
+def default_candidates() -> tuple[Candidate, ...]:
+    """The table itself, and a grid for every method."""
+    return (RAW, *(candidate(method, each) for method, grid in GRIDS.items() for each in grid))
+
+
+def read_candidates(path: Path) -> tuple[Candidate, ...]:
+    """Designs of a TOML file: one ``[[design]]`` each, with its method and parameters; the table itself comes first.
+
+    Raises
+    ------
+    ParameterError
+        With everything that is wrong, line by line.
+    """
+    text = path.read_text(encoding="utf-8")
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"designs: {path.name} is not TOML: {error}.", parameter="designs") from None
+    entries = content.get("design")
+    if not isinstance(entries, list) or set(content) != {"design"}:
+        raise ParameterError(
+            f"designs: {path.name} must hold one [[design]] for each design, and nothing else.",
+            parameter="designs",
+        )
+    headers = re.finditer(r"^\s*\[\[\s*design\s*\]\]", text, re.MULTILINE)
+    lines = [text.count("\n", 0, each.end()) + 1 for each in headers]
+    found, problems = [], []
+    for line, entry in zip(lines, entries, strict=False):
+        parameters = dict(entry)
+        method = parameters.pop("method", None)
+        try:
+            if not isinstance(method, str):
+                problems.append(f'line {line}: a design names its method, such as method = "anatomy".')
+                continue
+            METHODS.make(method, dict(parameters))
+        except SfumatoError as error:
+            problems.append(f"line {line}: {error}")
+        else:
+            found.append(candidate(method, parameters))
+    if problems:
+        raise ParameterError("designs: " + " ".join(problems), parameter="designs")
+    return (RAW, *found)
