@@ -66,6 +66,7 @@ def compare(
     """Compare designs on your own table: what being in the table costs people, and how wrong answers are."""
     from sfumato.compare.comparing import compare_designs
     from sfumato.compare.designs import read_candidates
+    from sfumato.report.frontier_page import write_frontier
     from sfumato.writing import write_whole
 
     chosen = None if designs is None else read_candidates(designs)
@@ -81,11 +82,12 @@ def compare(
         workers=workers,
     )
     told = found.to_dict(data, str(schema))
-    for name in ("comparison.json", "comparison.parquet"):
+    for name in ("comparison.json", "comparison.parquet", "comparison.html"):
         (out / name).unlink(missing_ok=True)
     with write_whole(out / "comparison.json", parameter="out") as (temporary,):
         temporary.write_text(json.dumps(told, indent=2, allow_nan=False), encoding="utf-8")
     found.write_parquet(out / "comparison.parquet")
+    write_frontier(found, out / "comparison.html", data=data, schema=str(schema))
     talk("Computed from the private rows: for your eyes, not for publication.")
     best = None if cheapest is None else found.cheapest(cheapest)
     if as_json:

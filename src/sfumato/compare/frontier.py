@@ -167,8 +167,7 @@ class Comparison:
                     each.risk.low,
                     each.risk.high,
                     each.everybody.excess,
-                    each.numbers["rare found, with"],
-                    each.numbers["rare found, without"],
+                    *(_shown(each.numbers[f"rare found, {side}"]) for side in ("with", "without")),
                     each.error,
                     each.numbers["refused"],
                     each.numbers["covered"],
@@ -244,6 +243,11 @@ class Comparison:
 def _known(number: float) -> float | None:
     """JSON has no word for a number that is none."""
     return number if np.isfinite(number) else None
+
+
+def _shown(number: float) -> Cell:
+    """In a table, where there are no rare values to find."""
+    return number if np.isfinite(number) else "none rare"
 
 
 def _is_better(other: tuple[Floats, Floats], mine: tuple[Floats, Floats]) -> bool:

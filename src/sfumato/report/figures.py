@@ -225,6 +225,57 @@ def cost_chart(
     return {**_whole(description, points, marks, height=300), "encoding": encoding}
 
 
+def frontier_chart(
+    points: Sequence[Mapping[str, Any]], *, across: str, up: str, description: str
+) -> dict[str, Any]:
+    """Designs by risk and error, with an interval of the risk; shapes tell methods apart where colours do not.
+
+    Parameters
+    ----------
+    points
+        Mappings with ``design``, ``method``, ``standing`` (frontier, beaten or anchor), ``risk``, ``low``, ``high``, ``error``.
+    across, up
+        Titles of the two axes.
+    description
+        For those who cannot see the chart.
+    """
+    x = {"field": "risk", "type": "quantitative", "title": across, "axis": {"format": ".0%"}}
+    y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0}}
+    colour = _series(points, "method")
+    shape = {**colour, "scale": {"domain": colour["scale"]["domain"]}}
+    faded = {"condition": {"test": "datum.standing === 'beaten'", "value": 0.35}, "value": 1}
+    told = [
+        {"field": "design", "type": "nominal", "title": "design"},
+        {"field": "standing", "type": "nominal", "title": "standing"},
+        {"field": "risk", "type": "quantitative", "format": ".3f", "title": across},
+        {"field": "error", "type": "quantitative", "format": ".3f", "title": up},
+    ]
+    layers: list[dict[str, Any]] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {
+                "x": {**x, "field": "low"},
+                "x2": {"field": "high"},
+                "y": y,
+                "color": colour,
+                "opacity": faded,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 90},
+            "encoding": {
+                "x": x,
+                "y": y,
+                "color": colour,
+                "shape": shape,
+                "opacity": faded,
+                "tooltip": told,
+            },
+        },
+    ]
+    return _whole(description, points, layers, height=420)
+
+
 def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
     names = list(dict.fromkeys(point[field] for point in points))
     colours = list(itertools.islice(itertools.cycle(SERIES_COLOURS), len(names)))

@@ -45,6 +45,10 @@ def test_designs_are_shown_with_the_command_that_publishes_them(run, folder):
         "distribution-resampling",
     ]
     assert (folder / "out" / "comparison.parquet").is_file()
+    page = (folder / "out" / "comparison.html").read_text(encoding="utf-8")
+    assert command in page.replace("&#39;", "'")
+    assert "a better attacker would find more" in page
+    assert "distribution-resampling" in page
     again = run(*SMALL, "--cheapest", "0.9")
     assert again.stdout == outcome.stdout
     told = json.loads(run(*SMALL, "--json").stdout)

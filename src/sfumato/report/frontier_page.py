@@ -1,0 +1,92 @@
+"""One page about designs on one table: the chart, the table, and the command of every point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sfumato._version import __version__
+from sfumato.compare.frontier import MEASURED, Comparison, Point
+from sfumato.report.document import Banner, Document, Figure, Grid, Listing, Paragraph, Section
+from sfumato.report.figures import frontier_chart
+from sfumato.report.html import write_page
+
+PRIVATE = Banner(
+    "custodian-only",
+    "Private",
+    "Everything here was computed from the private rows: for the custodian's eyes, not for publication.",
+)
+
+RISK, ERROR = "what being in the table costs the most linkable (share guessed)", "error of answers (0 to 1)"
+
+
+def write_frontier(comparison: Comparison, out: Path, *, data: str, schema: str) -> Path:
+    """Write the page, whole or not at all.
+
+    Parameters
+    ----------
+    comparison
+        The designs.
+    out
+        HTML file to make.
+    data, schema
+        As the commands shall name them.
+    """
+    return write_page(describe_frontier(comparison, data=data, schema=schema), out)
+
+
+def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Document:
+    """The page as data."""
+    shown = [each for each in comparison.points if each.risk is not None]
+    frontier = [each for each in shown if each.candidate.method and not each.is_beaten]
+    commands = "\n\n".join(
+        f"# {each.candidate.label}: {_standing(each)}\n{each.candidate.command(data, schema)}"
+        for each in shown
+        if each.candidate.method
+    )
+    return Document(
+        eyebrow="sfumato compare",
+        title="Risk and use of designs on one table",
+        lead=(
+            f"{len(shown)} designs on the same {comparison.repeats} splits of one table. To the left: being in the table costs people "
+            f"little of their {comparison.sensitive}. Down: answers are right. {len(frontier)} designs are beaten by no other on "
+            "both, beyond uncertainty."
+        ),
+        banners=(PRIVATE,),
+        sections=(
+            Section("The chart", (_figure(shown), Paragraph(MEASURED))),
+            Section("The numbers", (Grid.of(comparison.table()),)),
+            Section("Publish by one of them", (Listing("Commands", commands),)),
+        ),
+        footer=f"Made by sfumato {__version__}. This page loads nothing from outside.",
+    )
+
+
+def _figure(shown: list[Point]) -> Figure:
+    points = [
+        {
+            "design": each.candidate.label,
+            "method": each.candidate.method or each.candidate.label,
+            "standing": _standing(each),
+            "risk": each.risk.excess,
+            "low": each.risk.low,
+            "high": each.risk.high,
+            "error": each.error,
+        }
+        for each in shown
+        if each.risk is not None
+    ]
+    description = (
+        f"{len(points)} designs by risk (across) and error (up), each with the 95 % interval of its risk. "
+        + "; ".join(
+            f"{point['design']}: risk {point['risk']:.3f}, error {point['error']:.3f}, {point['standing']}"
+            for point in points
+        )
+    )
+    chart = frontier_chart(points, across=RISK, up=ERROR, description=description)
+    return Figure(chart, "Beaten designs are faded; bars are 95 % intervals of the risk.", description)
+
+
+def _standing(point: Point) -> str:
+    if not point.candidate.method:
+        return "anchor"
+    return "beaten" if point.is_beaten else "frontier"
