@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sfumato.cli.reading import Reading, Running, with_options
@@ -16,7 +18,9 @@ READ_DATA = [
     ("report",),
     ("attack",),
 ]
-READ_RELEASES = [("query",), ("counts",), ("mean",), ("measures",), ("regression",)]
+READ_RELEASES = [("query",), ("counts",), ("mean",), ("measures",), ("regression",), ("verify",), ("show",)]
+READ_NO_ROWS = {"demo", "datasets", "methods", "schema", "ledger", "attacks"}
+"""Verbs that take neither data nor a release, or whose parts do."""
 RUNNING = ("--engine", "--threads", "--memory", "--temp-dir")
 SOURCE = ("--table", "--query", "--encoding", "--delimiter", "--names")
 INSPECT = ("inspect", "people.csv", "--schema", "schema.toml")
@@ -28,6 +32,14 @@ def test_every_verb_that_reads_rows_can_be_told_how(run, verb):
     shown = run(*verb, "--help").stdout
     for option in (*RUNNING, *(SOURCE if verb in READ_DATA else ())):
         assert option in shown, option
+
+
+def test_no_verb_that_takes_data_or_a_release_goes_without(run):
+    """Verbs are found on the front page, so that a new one cannot be forgotten."""
+    verbs = set(re.findall(r"^│ ([a-z][a-z-]+)", run("--help").stdout, re.MULTILINE)) - READ_NO_ROWS
+    assert {"verify", "publish", "query"} <= verbs
+    lacking = [verb for verb in sorted(verbs) if "--threads" not in run(verb, "--help").stdout]
+    assert lacking == []
 
 
 def test_options_arrive_as_one_value():
