@@ -103,7 +103,8 @@ def finish(measurements: Iterable[Measurement]) -> None:
         over |= each.value > each.limit
         if collected:
             with Path(collected).open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"benchmark": Path(sys.argv[0]).stem, **asdict(each)}) + "\n")
+                about = {"benchmark": Path(sys.argv[0]).stem, "load": os.getloadavg()[0]}
+                file.write(json.dumps({**about, **asdict(each)}) + "\n")
     sys.exit(int(over))
 
 

@@ -39,6 +39,12 @@ def write_page(results: Path, page: Path) -> None:
 
 def _lines(figures: list[dict[str, object]]) -> Iterator[str]:
     yield f"Measured on {os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}."
+    loads = [float(str(each["load"])) for each in figures if "load" in each]
+    if loads:
+        yield (
+            f"While it was measured {min(loads):.0f} to {max(loads):.0f} processes wanted a core at a time: above the number of "
+            "cores the clock counts the work of others, and processor time is somewhat longer too."
+        )
     yield ""
     names = list(dict.fromkeys([*HEADINGS, *(str(each["benchmark"]) for each in figures)]))
     for name in names:
