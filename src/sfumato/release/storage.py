@@ -164,14 +164,21 @@ def _write_table(
 ) -> TableEntry:
     path = folder / f"{table.name}.{format}"
     rows = 0
-    # Rows are made, put in order and written each by a thread of its own.
+    # Rows are made, put in order and written each by a thread of its own. They are looked at before they are in order,
+    # while the next ones are made: afterwards writing takes the longest.
+    made_ahead = _looked_at(in_background(made), table.name, look)
     with _writer(path, table, format) as write:
-        for batch in in_background(shuffled(table, in_background(made), noise, folder)):
+        for batch in in_background(shuffled(table, made_ahead, noise, folder)):
             rows += batch.number_of_rows
             write(batch)
-            if look is not None:
-                look(table.name, batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)
+
+
+def _looked_at(batches: Iterator[CodedBatch], name: str, look: Look | None) -> Iterator[CodedBatch]:
+    for batch in batches:
+        if look is not None:
+            look(name, batch)
+        yield batch
 
 
 def shuffled(
