@@ -39,8 +39,11 @@ def measures(
         typer.Option("--only", metavar="MEASURE", help="This measure; may be repeated. All unless given."),
     ] = None,
     interval: Annotated[
-        Literal["normal", "chebyshev"],
-        typer.Option("--interval", help="Normal ranges, or wider ones that hold for any law of the errors."),
+        Literal["normal", "chebyshev", "bootstrap"],
+        typer.Option(
+            "--interval",
+            help="Normal ranges, wider ones that hold for any law of the errors, or from rows drawn anew (independent rows, --target population).",
+        ),
     ] = "normal",
     confidence: Confidence = 0.95,
     target: TargetName = "table",

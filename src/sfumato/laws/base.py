@@ -84,6 +84,9 @@ class Law(Frozen):
     estimators: ClassVar[Mapping[str, str]] = {}
     """Other estimators, by public name: in a few words, what a reader of their numbers must know."""
 
+    rows_are_independent: ClassVar[bool] = False
+    """Whether published rows are independent draws about a population, so that drawing them anew shows the errors."""
+
     unanswerable: ClassVar[str] = ""
     """Why the law answers no question over one attribute, or none over two; empty for a law that answers both."""
 

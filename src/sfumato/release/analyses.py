@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sfumato.analysis.independence import Counts, IndependenceTest
     from sfumato.analysis.loglinear import Loglinear, LoglinearSearch
     from sfumato.analysis.measures import Measures
-    from sfumato.analysis.measures.measuring import Interval
+    from sfumato.analysis.measures.measuring import Interval, MeasureInterval
     from sfumato.analysis.naive_bayes import CountNaiveBayes
     from sfumato.analysis.numbers import NumberEstimate
     from sfumato.analysis.overview import Overview
@@ -51,7 +51,7 @@ class Analyses:
         *,
         where: str = "",
         only: Sequence[str] | None = None,
-        interval: Interval = "normal",
+        interval: MeasureInterval = "normal",
         confidence_level: float = 0.95,
         target: Target = "table",
     ) -> Measures:

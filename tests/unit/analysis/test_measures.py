@@ -10,11 +10,13 @@ import pytest
 from counted import Counted
 from known_counts import KnownCounts
 from published_rows import category_attribute
+from sfumato import Anatomy, RandomizedResponse
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.measures import MEASURES, measure
 from sfumato.chance.distortion import UniformDistortion, warner
-from sfumato.errors import NoSolutionError, ParameterError, QueryError, TooLargeError
+from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError, TooLargeError
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.testing import release_in_memory, sample_table
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Tabulation
 
@@ -318,7 +320,7 @@ def test_bad_questions_are_refused():
     with pytest.raises(QueryError, match="no attribute 'b'"):
         measure(EXAMPLE_1, "a", "b")
     with pytest.raises(ParameterError, match="interval must be one of normal, chebyshev"):
-        measure(EXAMPLE_1, "a", "y", interval="bootstrap")
+        measure(EXAMPLE_1, "a", "y", interval="exact")
 
 
 def test_some_measures_can_be_asked_for():
@@ -364,3 +366,66 @@ def test_results_are_plain_data():
     assert found.to_arrow().num_rows == len(MEASURES)
     with pytest.raises(KeyError):
         found["unknown"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "name", "limit"),
+    [
+        ((30, 0, 20, 50), "odds-ratio", math.inf),
+        ((30, 10, 60, 0), "odds-ratio", 0.0),
+        ((30, 10, 0, 60), "conviction", math.inf),
+        ((30, 10, 60, 0), "lift", 0.0),
+        ((30, 0, 20, 50), "risk-ratio", math.inf),
+    ],
+)
+def test_a_measure_that_an_empty_cell_leaves_undefined_has_a_limit(cells, name, limit):
+    """By hand: what it divides by, or multiplies with, goes to zero."""
+    found = measure(KnownCounts((A, Y), cells), "a", "y")
+    assert found[name].undefined
+    assert found[name].limit == limit
+    assert "as that cell empties it tends to" in found.summary()
+
+
+def test_noise_that_leaves_a_measure_undefined_has_no_limit():
+    """Nothing is known to be empty."""
+    found = measure(KnownCounts((A, Y), (30, -1, 20, 50), 4.0), "a", "y")["odds-ratio"]
+    assert found.undefined
+    assert found.limit is None
+
+
+def test_rows_drawn_anew_give_ranges_like_normal_ones():
+    """About the population, of 40,000 rows: ends within a third of a standard error; the estimate is the same."""
+    release = release_in_memory(sample_table(40_000), RandomizedResponse(retention=0.6), seed=1)
+    wanted = ["odds-ratio", "phi", "chi-square", "lift", "confidence"]
+    for where in ("", "region = 'North'"):
+        asked = {"only": wanted, "target": "population", "where": where}
+        normal = release.measures("sex", "job = 'Care'", **asked)
+        drawn = release.measures("sex", "job = 'Care'", interval="bootstrap", **asked)
+        for one, other in zip(normal.values, drawn.values, strict=True):
+            assert other.estimate == one.estimate
+            # A thousand draws know a standard error to 2 % and an end to a tenth of one; skewness adds to it.
+            assert other.std_error == pytest.approx(one.std_error, rel=0.15)
+            assert abs(other.low - one.low) < 0.35 * one.std_error
+            assert abs(other.high - one.high) < 0.35 * one.std_error
+    again = release.measures("sex", "job = 'Care'", interval="bootstrap", only=["phi"], target="population")
+    first = release.measures("sex", "job = 'Care'", interval="bootstrap", only=["phi"], target="population")
+    assert again == first
+
+
+def test_rows_are_not_drawn_anew_where_that_shows_nothing():
+    """About the table, and where rows of a bucket depend on each other."""
+    release = release_in_memory(sample_table(), RandomizedResponse(retention=0.6), seed=1)
+    with pytest.raises(ParameterError, match="not the noise of publishing"):
+        release.measures("sex", "job", interval="bootstrap")
+    buckets = release_in_memory(sample_table(), Anatomy(l_value=2), seed=1)
+    with pytest.raises(NotIdentifiableError, match="depend on each other"):
+        buckets.measures("sex", "job", interval="bootstrap", target="population")
+
+
+def test_a_range_that_draws_leave_open_is_the_whole_one():
+    """Few rows with both: many draws have none, and the logarithm of none is nothing."""
+    release = release_in_memory(sample_table(60), RandomizedResponse(retention=0.3), seed=3)
+    found = release.measures(
+        "sex", "job = 'Care'", interval="bootstrap", target="population", only=["odds-ratio"]
+    )["odds-ratio"]
+    assert found.undefined or (found.low, found.high) == (0, math.inf)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, Crossed, as_columns, ask_two_way, show_count
+from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_two_way, show_count
 from sfumato.analysis.differentiation import differentiate, noise_bias
+from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
 from sfumato.analysis.routine import carry, drawing
 from sfumato.errors import ParameterError, nearest
@@ -21,8 +22,14 @@ from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.tabular import Tabular
 
+if TYPE_CHECKING:
+    from sfumato.release.release import Release
+
 Interval = Literal["normal", "chebyshev"]
 """``normal``: right where the estimate is nearly normal; ``chebyshev``: right for any law with that variance, wider."""
+
+MeasureInterval = Literal["normal", "chebyshev", "bootstrap"]
+"""``bootstrap``: from rows drawn anew, for releases of independent rows and about the population."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,8 @@ class MeasuredValue:
         What noise adds on average, on the measure's own scale, and was taken out.
     undefined
         Why there is no value; empty where there is one.
+    limit
+        What the measure tends to as cells that are surely empty do, where it has no value for that reason; may be infinite.
     """
 
     name: str
@@ -50,6 +59,7 @@ class MeasuredValue:
     high: float = math.nan
     noise_bias: float = 0.0
     undefined: str = ""
+    limit: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -62,6 +72,7 @@ class MeasuredValue:
             "independent": self.null,
             "noise_bias": self.noise_bias,
             "undefined": self.undefined or None,
+            "limit": self.limit,
         }
 
 
@@ -85,7 +96,7 @@ class Measures(Tabular):
 
     of: tuple[str, str]
     values: tuple[MeasuredValue, ...]
-    interval: Interval
+    interval: MeasureInterval
     confidence_level: float
     method: str
     law: str
@@ -122,7 +133,11 @@ class Measures(Tabular):
         level = percent_as_stated(self.confidence_level)
         title = f"Measures of {self.of[0]} with {self.of[1]}, {level} {self.interval} intervals (about the {self.target})"
         columns = ("Measure", "Estimate", "Std. error", "Low", "High", "Independent")
-        undefined = [f"{each.name} is undefined: {each.undefined}" for each in self.values if each.undefined]
+        undefined = [
+            f"{each.name} is undefined: {each.undefined}{_limit_text(each.limit)}"
+            for each in self.values
+            if each.undefined
+        ]
         notes = [f"Note: {each}" for each in self.notes]
         return "\n".join([ResultTable(title, columns, rows).to_text(), *undefined, *notes])
 
@@ -153,7 +168,7 @@ def measure(
     *,
     where: str = "",
     only: Sequence[str] | None = None,
-    interval: Interval = "normal",
+    interval: MeasureInterval = "normal",
     confidence_level: float = 0.95,
     target: Target = "table",
 ) -> Measures:
@@ -181,11 +196,20 @@ def measure(
     NoSolutionError
         When a margin is estimated as not positive, so that no measure is defined.
     """
-    refuse_unknown_interval(interval)
+    refuse_unknown_interval(interval, get_args(MeasureInterval))
+    if interval == "bootstrap":
+        refuse_unfit(release, target)
     table = ask_two_way(release, first, second, where=where)
     table.refuse_empty_margins("no measure is defined")
-    half_width = half_width_of(interval, confidence_level)
-    values = tuple(value_of(each, table, half_width, target) for each in _chosen(only, table.shape))
+    half_width = half_width_of("chebyshev" if interval == "chebyshev" else "normal", confidence_level)
+    declared = _chosen(only, table.shape)
+    values = tuple(value_of(each, table, half_width, target) for each in declared)
+    if interval == "bootstrap":
+        cells = resampled(cast("Release", release), table, where)
+        values = tuple(
+            _from_draws(each, value, cells, table, confidence_level)
+            for each, value in zip(declared, values, strict=True)
+        )
     return Measures(
         (table.sides[0].text, table.sides[1].text),
         values,
@@ -217,7 +241,8 @@ def value_of(declared: Measure, table: Crossed, half_width: float, target: Targe
     counts = table.counts
     missing = _missing(declared, table)
     if missing:
-        return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing)
+        limit = _limit(declared, table)
+        return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing, limit=limit)
 
     def formula(numbers: Any) -> Any:
         rows = numbers.sum()
@@ -238,6 +263,21 @@ def value_of(declared: Measure, table: Crossed, half_width: float, target: Targe
     return MeasuredValue(
         declared.name, declared.title, declared.null, declared.shown(value), std_error, low, high, bias
     )
+
+
+def _from_draws(
+    declared: Measure, value: MeasuredValue, cells: Floats, table: TwoWay, confidence_level: float
+) -> MeasuredValue:
+    """The same estimate with the range of rows drawn anew; its whole range where they leave it undefined too often."""
+    if value.undefined:
+        return value
+    counts = table.counts.values
+    raw = float(np.real(declared.formula((counts / counts.sum()).reshape(table.shape) + 0j, counts.sum())))
+    error, low, high = reflected_range(declared, cells, table.shape, raw, confidence_level)
+    if math.isnan(error):
+        return replace(value, std_error=math.nan, low=declared.lowest, high=declared.highest)
+    ends = [float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in (low, high)]
+    return replace(value, std_error=error * declared.slope(raw - value.noise_bias), low=ends[0], high=ends[1])
 
 
 def covariance_about(counts: Estimates, target: Target) -> Floats:
@@ -264,17 +304,40 @@ def _missing(declared: Measure, table: Crossed) -> str:
     return ""
 
 
+def _limit(declared: Measure, table: Crossed) -> float | None:
+    """What a measure tends to as the cells that are surely empty do; None where noise, not emptiness, left it undefined."""
+    counts = table.counts.values
+    if (counts < 0).any() or (table.counts.variances[counts == 0] > 0).any():
+        return None
+    total = counts.sum()
+
+    def nearly(share: float) -> float:
+        shares = np.where(counts == 0, share, counts / total).reshape(table.shape)
+        return declared.shown(float(np.real(declared.formula(shares + 0j, total))))
+
+    near, nearer = nearly(1e-100), nearly(1e-200)
+    if near > 1e50 and nearer > near:
+        return math.inf
+    return 0.0 if 0 <= nearer < near < 1e-50 else nearer
+
+
+def _limit_text(limit: float | None) -> str:
+    if limit is None:
+        return ""
+    return f"; as that cell empties it tends to {'infinity' if math.isinf(limit) else f'{limit:.4g}'}"
+
+
 def half_width_of(interval: Interval, confidence_level: float) -> float:
     """Half-width of a range in standard errors; Chebyshev's holds for any distribution."""
     normal = normal_quantile(confidence_level)
     return normal if interval == "normal" else 1 / math.sqrt(1 - confidence_level)
 
 
-def refuse_unknown_interval(interval: str) -> None:
+def refuse_unknown_interval(interval: str, known: Sequence[str] = get_args(Interval)) -> None:
     """A misspelt kind of range would be answered as another one."""
-    if interval not in get_args(Interval):
+    if interval not in known:
         raise ParameterError(
-            f"interval must be one of {', '.join(get_args(Interval))}, got {interval!r}. Leave it out for normal ones.",
+            f"interval must be one of {', '.join(known)}, got {interval!r}. Leave it out for normal ones.",
             parameter="interval",
         )
 

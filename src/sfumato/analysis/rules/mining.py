@@ -37,9 +37,6 @@ the upper end, so that few are missed."""
 MOST_CANDIDATES = 2_000_000
 """Sets of one length that are counted."""
 
-SHOWN = ("support", "confidence", "lift")
-"""Measures of every rule."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -256,19 +253,15 @@ def _rule(
     first = tuple(place for place in both if place not in second)
     texts = [tuple(supports.items[place].text for place in each) for each in (first, second)]
     crossed = Crossed((_side(texts[0]), _side(texts[1])), supports.cells(both, first, second))
-    measured = {
-        name: _measured(
-            name, crossed, ranges.support if name == "support" else ranges.derived, settings.target
-        )
-        for name in SHOWN
-    }
-    confidence = measured["confidence"]
+    confidence = _measured("confidence", crossed, ranges.derived, settings.target)
     decided = settings.decided(confidence.estimate, confidence.low, confidence.high)
     # No number passes a threshold that it cannot be held against.
     if not decided >= settings.minimum_confidence:
         return None
     bias = 0.0 if confidence.undefined else _confidence_bias(crossed, settings.target)
-    return Rule(texts[0], texts[1], measured["support"], confidence, measured["lift"], bias)
+    support = _measured("support", crossed, ranges.support, settings.target)
+    lift = _measured("lift", crossed, ranges.derived, settings.target)
+    return Rule(texts[0], texts[1], support, confidence, lift, bias)
 
 
 def _side(texts: tuple[str, ...]) -> Classification:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -41,6 +41,8 @@ class PerturbedItems(Law):
     >>> PerturbedItems(distortion=kept, long=LongTable(table="items", item="item", number_of_units=9)).sentence
     'What each of 9 units has of each item was distorted independently by a public matrix (condition number 2).'
     """
+
+    rows_are_independent: ClassVar[bool] = True
 
     law: Literal["perturbed-items"] = "perturbed-items"
     distortion: Distortion

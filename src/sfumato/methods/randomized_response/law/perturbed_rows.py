@@ -104,6 +104,8 @@ class PerturbedRows(Law):
     "Each row's job was distorted independently by a public matrix (condition number 2)."
     """
 
+    rows_are_independent: ClassVar[bool] = True
+
     law: Literal["perturbed-rows"] = "perturbed-rows"
     distortions: dict[str, Distortion]
 
