@@ -28,6 +28,9 @@ MOST_LABELS = 8
 MOST_PAIRS = 12
 """Pairs of attributes that are tried."""
 
+MOST_ATTRIBUTES = 60
+"""Attributes that are listed and tried; a basket may have tens of thousands of items."""
+
 LARGEST_TRIED = 20_000
 """Cells of a table that is asked for in order to see its errors."""
 
@@ -120,7 +123,10 @@ def overview(release: Release) -> Overview:
         ResultTable(
             "Attributes",
             ("attribute", "role", "published", "categories"),
-            tuple(_attribute(release, each) for each in release.schema.attributes),
+            (
+                *(_attribute(release, each) for each in release.schema.attributes[:MOST_ATTRIBUTES]),
+                *_and_more(len(release.schema.attributes) - MOST_ATTRIBUTES),
+            ),
         ),
         ResultTable(
             "What can be counted, and how accurately",
@@ -136,22 +142,29 @@ def _promises(release: Release) -> tuple[str, ...]:
     return (*stated, WITHHELD_PROMISE) if release.law.is_withheld else stated
 
 
+def _and_more(number: int) -> tuple[tuple[str, str, str, str], ...]:
+    return ((f"… and {number:,} more", "", "", ""),) if number > 0 else ()
+
+
 def _attribute(release: Release, attribute: Attribute) -> tuple[str, str, str, str]:
     labels = list(attribute.labels)
     shown = ", ".join(labels[:MOST_LABELS])
     if len(shown) > WIDEST_TEXT:
         shown = f"{shown[: WIDEST_TEXT - 1]}…"
     more = f", … ({len(labels):,} in all)" if len(labels) > MOST_LABELS else ""
-    as_published = release.published_schema[attribute.name].labels
-    published = "coarser" if as_published != attribute.labels else "as it is"
-    if attribute.name in release.law.changed_attributes:
+    is_item = attribute.name not in release.published_schema
+    published = "as it is"
+    if not is_item and release.published_schema[attribute.name].labels != attribute.labels:
+        published = "coarser"
+    # Items of a long table stand for its columns.
+    if attribute.name in release.law.changed_attributes or (is_item and release.law.changed_attributes):
         published = "changed"
     return attribute.name, attribute.role.value, published, shown + more
 
 
 def _tried(release: Release) -> Iterator[tuple[str, ...]]:
     """Every attribute, then pairs with one that was changed, then other pairs."""
-    names = release.schema.names
+    names = release.schema.names[:MOST_ATTRIBUTES]
     changed = set(release.law.changed_attributes)
     pairs = sorted(itertools.combinations(names, 2), key=lambda pair: not changed & set(pair))
     yield from ((name,) for name in names)

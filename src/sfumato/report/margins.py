@@ -84,9 +84,13 @@ class OpenMargin:
     reason: str
 
 
+MOST_MARGINS = 200
+"""Attributes that a report shows, the first ones; a basket may have tens of thousands of items."""
+
+
 def read_margins(release: Release) -> tuple[Margin | OpenMargin, ...]:
     """Every published attribute's margin, or the reason why there is none."""
-    attributes = steps("Estimating margins", release.schema.attributes)
+    attributes = steps("Estimating margins", release.schema.attributes[:MOST_MARGINS])
     return tuple(_read_margin(release, attribute) for attribute in attributes)
 
 

@@ -31,7 +31,7 @@ from sfumato.report.document import (
     Subheading,
 )
 from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
-from sfumato.report.margins import Margin, OpenMargin, TrueMargin
+from sfumato.report.margins import MOST_MARGINS, Margin, OpenMargin, TrueMargin
 from sfumato.report.repetition import release_name, repetition_section
 from sfumato.report.tree_section import tree_section
 from sfumato.values.answers import Answer
@@ -183,7 +183,11 @@ def _what_was_published(
         ),
         text_columns=4,
     )
-    every_category = Facts(tuple((each.name, ", ".join(each.labels)) for each in release.schema.attributes))
+    names = release.schema.names
+    if len(names) > MOST_MARGINS:
+        facts.append(("Attributes shown", f"the first {MOST_MARGINS} of {len(names):,}"))
+    shown = release.schema.attributes[:MOST_MARGINS]
+    every_category = Facts(tuple((each.name, ", ".join(each.labels)) for each in shown))
     return Section(
         "What was published",
         (

@@ -12,7 +12,7 @@ import pytest
 
 from foreign import rewritten
 from samples import LONG_SCHEMA, ratings
-from sfumato import RandomizedResponse, Schema, load_release, plan, publish, read_table
+from sfumato import RandomizedResponse, Schema, load_release, plan, publish, read_table, write_report
 from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import DataError, ParameterError, ReleaseDamagedError
 from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
@@ -252,3 +252,25 @@ def test_a_release_that_was_asked_can_be_sent_elsewhere(table):
     before = release.counts(["leite", "café"]).values
     again = pickle.loads(pickle.dumps(release))
     assert (again.counts(["leite", "café"]).values == before).all()
+
+
+def test_a_release_of_many_items_is_shown_and_reported_in_part(tmp_path):
+    """And says so: a supermarket has tens of thousands of articles."""
+    articles = [f"article {number}" for number in range(400)]
+    schema = Schema.from_dict(
+        {
+            "long": {"unit": "receipt", "item": "article"},
+            "attributes": {
+                "receipt": {"role": "identifier"},
+                "article": {"role": "sensitive", "categories": articles},
+            },
+        }
+    )
+    rows = pa.table({"receipt": [str(each // 2) for each in range(400)], "article": articles})
+    release = publish(read_table(rows, schema), RandomizedResponse(retention=0.9), tmp_path / "r")
+    shown = release.overview().summary()
+    assert "changed" in shown
+    assert "and 340 more" in shown
+    assert "(400 in all)" in repr(release)
+    write_report(release, tmp_path / "report.html")
+    assert "the first 200 of 400" in (tmp_path / "report.html").read_text(encoding="utf-8")
