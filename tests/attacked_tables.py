@@ -8,10 +8,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato import RandomizedResponse
+from sfumato.attacks.linking.attack import Linking
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.private_table import PrivateTable
 from sfumato.methods.anatomy.law.composition import BucketComposition
 from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.testing import release_in_memory
+from sfumato.values.schema import Attribute, Role, Schema
 
 Kind = Literal["no association", "strong associations", "long tail"]
 KINDS: tuple[Kind, ...] = ("no association", "strong associations", "long tail")
@@ -66,6 +72,42 @@ def attacked_buckets(
     buckets = partition_rows(values, number, bucket_size, stream).astype(np.int64) + 1
     places = BucketComposition.from_pairs(buckets, values, number).places
     return values, BucketedPeople.arrange(columns, PUBLIC_SIZES, buckets, places, number, seed=seed)
+
+
+def linked_people(kind: Kind, rows: int, seed: int) -> PrivateTable:
+    """The same people by three of the public attributes, as quasi-identifiers of 240 groups."""
+    values, columns = attacked_table(kind, rows, np.random.default_rng(seed))
+    sizes = (*PUBLIC_SIZES[1:], NUMBER_OF_VALUES[kind])
+    names = ("one", "two", "three", "value")
+    schema = Schema(
+        attributes=tuple(
+            Attribute(
+                name=name,
+                role=Role.SENSITIVE if name == "value" else Role.QUASI_IDENTIFIER,
+                categories=tuple(map(str, range(size))),
+            )
+            for name, size in zip(names, sizes, strict=True)
+        )
+    )
+    every = zip(schema.attributes, (*columns[1:], values), strict=True)
+    codes = {each.name: np.asarray(column).astype(each.code_type) for each, column in every}
+    return PrivateTable(CodedRows(schema, codes), schema, engine=ArrayEngine())
+
+
+def linking_guesses(
+    people: PrivateTable, retention: float, attributes: list[str], seed: int, **settings: Any
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+    """Belief in everybody's likeliest value, whether it is right, and the group: people of one share a belief."""
+    design = RandomizedResponse(retention=retention, attributes=attributes)
+    release = release_in_memory(people, design, seed=seed)
+    posterior = Linking(**settings).posterior(release)
+    names = [each.name for each in posterior.attributes[:-1]]
+    assert isinstance(people.source, CodedRows)
+    codes = {name: people.source.codes[name].astype(np.int64) for name in names}
+    guessed = posterior.likeliest(codes)
+    beliefs = posterior.beliefs[posterior._groups(codes)].max(axis=-1)
+    groups = np.unique(np.stack(list(codes.values())), axis=1, return_inverse=True)[1].ravel()
+    return beliefs, guessed == people.source.codes["value"], groups
 
 
 def bins_beyond(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.attacked_tables import attacked_buckets, bins_beyond
+from tests.attacked_tables import attacked_buckets, bins_beyond, linked_people, linking_guesses
 
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
 from sfumato.attacks.scale_factor import likeliest_sample_size
@@ -51,6 +51,37 @@ def test_beliefs_about_buckets_are_calibrated(alarm_budget, kind, bucket_size):
         alarm_budget.assert_rejects(
             calibration_p_value(alarm_budget, *one_of_each_bucket(twin, truth)), check
         )
+
+
+def one_of_each_group(kind, seed, **settings):
+    """Stated probability and success of one guess from each group of some tables of 12,000 people, drawn from the group.
+
+    Strong associations spread over all bins and leave many groups empty, so that they take more tables.
+    """
+    stated, is_right = [], []
+    for number in range(16 if kind == "strong associations" else 4):
+        people = linked_people(kind, 12_000, (seed + number) % 2**32)
+        beliefs, right, groups = linking_guesses(people, 0.5, ["value"], number, **settings)
+        order = np.random.default_rng(seed + number).permutation(groups.size)
+        _, first = np.unique(groups[order], return_index=True)
+        stated.append(beliefs[order[first]])
+        is_right.append(right[order[first]])
+    return np.concatenate(stated), np.concatenate(is_right)
+
+
+@pytest.mark.parametrize("kind", ["no association", "strong associations", "long tail"])
+def test_beliefs_of_linking_are_calibrated(alarm_budget, kind):
+    """Null: in every bin guesses are right within 5 points of what is stated. n = 900 to 3,000 groups, a guess of each.
+
+    Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twin: every group leaning on the
+    overall shares only, on the table with strong associations.
+    """
+    check = alarm_budget.draw("beliefs of linking are calibrated", pieces=3)
+    found = one_of_each_group(kind, check.seed)
+    alarm_budget.assert_passes(calibration_p_value(alarm_budget, *found), check)
+    if kind == "strong associations":
+        twin = one_of_each_group(kind, check.seed, smoothing=256.0)
+        alarm_budget.assert_rejects(calibration_p_value(alarm_budget, *twin), check)
 
 
 def cut_group(generator):

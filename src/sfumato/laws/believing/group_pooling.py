@@ -1,24 +1,35 @@
 """Shares of a last attribute within groups, each group leaning on all: partial pooling through a distortion.
 
 Estimates of a small group are mostly noise when its rows were perturbed, and the largest of several noisy
-shares is too large. Shares that lean on the overall ones, as far as the published rows support it, are not.
+shares is too large. Shares that lean on the overall ones, as far as the published rows support it, are not. Where many
+groups have a frequent value of their own, they lean on what such groups have: see ``peaked_shares``.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sfumato.chance.distortion import AxisMatrix, contract, transposed
 from sfumato.errors import TooLargeError
+from sfumato.laws.believing.peaked_shares import can_have_peaks, expected_shares
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import OccupiedCounts
 from sfumato.watching import steps
 
 STRENGTHS = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
 """Numbers of overall rows tried, from groups that are all alike to groups by themselves."""
+
+ROUNDS = 2
+"""How often peaks are worked out: from a fit without them, and from one with them. Rows are linked to the groups whose
+peak they show and so confirm it; more rounds made beliefs too sure, a single one too modest."""
+
+ROWS_BEFORE_PEAKS = 16.0
+"""Overall rows of the fit that a fit with peaks starts from."""
 
 FOLDS = 5
 """Parts into which published rows are dealt; each is held out once."""
@@ -49,11 +60,19 @@ NOBODY = 1e-9
 """Overall rows that say what to believe of a group without any row, and nothing elsewhere."""
 
 
+class Leaning(NamedTuple):
+    """What each group leans on: so many overall rows, or so many of what groups with its peak have."""
+
+    rows: float
+    has_peaks: bool = False
+
+
 def pooled_counts(
     published: Floats,
     matrices: Sequence[AxisMatrix],
     overall_rows: float,
     *,
+    toward: Floats | None = None,
     start: Floats | None = None,
     steps: int = LARGEST_NUMBER_OF_STEPS,
 ) -> Floats:
@@ -68,6 +87,8 @@ def pooled_counts(
     overall_rows
         Rows with the overall shares that every group is given beside its own: the concentration of the
         Dirichlet distribution from which the groups' shares are drawn.
+    toward
+        Shares that each group leans on instead, in the shape of ``published``.
     start
         Counts to start from; equal ones when not given.
     steps
@@ -106,12 +127,72 @@ def pooled_counts(
     for _ in range(steps):
         linked = linked_counts(published, matrices, current)
         groups = linked.sum(axis=-1, keepdims=True)
-        following = groups * shares_with_overall(linked, overall_rows)
+        if toward is None:
+            following = groups * shares_with_overall(linked, overall_rows)
+        else:
+            following = groups * (linked + overall_rows * toward) / (groups + overall_rows)
         moved = float(np.abs(following - current).sum())
         current = following
         if moved <= TOLERANCE * total:
             break
     return current
+
+
+def leaning_counts(
+    published: Floats,
+    matrices: Sequence[AxisMatrix],
+    leaning: Leaning,
+    *,
+    start: Floats | None = None,
+    steps: int = LARGEST_NUMBER_OF_STEPS,
+) -> Floats:
+    """The same for any leaning: with peaks, toward what groups like each have.
+
+    Examples
+    --------
+    >>> counts = np.array([[90.0, 5.0, 5.0], [5.0, 90.0, 5.0], [40.0, 38.0, 22.0]])
+    >>> leaning_counts(counts, [None, None], Leaning(50.0, has_peaks=True))[0].round().tolist()
+    [90.0, 6.0, 4.0]
+    >>> leaning_counts(counts, [None, None], Leaning(50.0))[0].round().tolist()
+    [75.0, 18.0, 7.0]
+    """
+    if not leaning.has_peaks:
+        return pooled_counts(published, matrices, leaning.rows, start=start, steps=steps)
+    current = pooled_counts(published, matrices, ROWS_BEFORE_PEAKS, steps=steps)
+    for _ in range(ROUNDS):
+        toward = peaked_shares(published, matrices, current)
+        current = pooled_counts(published, matrices, leaning.rows, toward=toward, start=current, steps=steps)
+    return current
+
+
+def peaked_shares(published: Floats, matrices: Sequence[AxisMatrix], prior: Floats) -> Floats:
+    """Shares to expect of each group when many have a peak, in the shape of ``published``.
+
+    Published rows are linked to groups by the prior first.
+    """
+    size = published.shape[-1]
+    overall = prior.reshape(-1, size).sum(axis=0) / max(float(prior.sum()), 1.0)
+    shown = published_values(published, matrices, prior).reshape(-1, size)
+    return expected_shares(shown, matrices[-1], overall).reshape(published.shape)
+
+
+def published_values(published: Floats, matrices: Sequence[AxisMatrix], prior: Floats) -> Floats:
+    """Expected published values of the rows that truly belong to each group, in the shape of ``published``.
+
+    Published rows are linked to true groups by Bayes, while their last attribute stays as it was published.
+
+    Examples
+    --------
+    Groups that were not perturbed have their own.
+
+    >>> published_values(np.array([[3.0, 1.0], [0.0, 2.0]]), [None, None], np.ones((2, 2))).tolist()
+    [[3.0, 1.0], [0.0, 2.0]]
+    """
+    expected = contract(prior, matrices)
+    ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
+    linked = contract(ratio, [*(transposed(each) for each in matrices[:-1]), None])
+    shown = contract(prior, [*(None for _ in matrices[:-1]), matrices[-1]])
+    return np.asarray(linked * shown)
 
 
 def linked_counts(published: Floats, matrices: Sequence[AxisMatrix], prior: Floats) -> Floats:
@@ -164,10 +245,10 @@ def shares_with_overall(counts: Floats, overall_rows: float) -> Floats:
     return np.asarray(padded / padded.sum(axis=-1, keepdims=True))
 
 
-def choose_overall_rows(
+def choose_leaning(
     published: Floats, matrices: Sequence[AxisMatrix], generator: np.random.Generator
-) -> float:
-    """How far groups should lean on all, judged by published rows that were held out.
+) -> Leaning:
+    """How far groups should lean, and on what, judged by published rows that were held out.
 
     Parameters
     ----------
@@ -180,42 +261,41 @@ def choose_overall_rows(
 
     Returns
     -------
-    float
-        One of :data:`STRENGTHS`.
+    Leaning
+        With one of :data:`STRENGTHS`.
 
     Notes
     -----
-    Truth is not needed: a strength is judged by the mean log probability that its fit to four fifths of the
-    published rows gives to the rest, each fifth in turn. The strongest within one standard error of the
-    best is taken, so that groups are told apart only where the published rows bear it out.
-
-    References
-    ----------
-    Breiman, Friedman, Olshen and Stone (1984), chapter 3, for the rule of one standard error.
+    Truth is not needed: a leaning is judged by the mean log probability that its fit to four fifths of the
+    published rows gives to the rest, each fifth in turn. The best is taken. To take the strongest within a standard
+    error of it would be careful of noise, and make beliefs in nearly pure groups too modest.
 
     Examples
     --------
-    Groups that are alike lean on each other, groups that differ do not.
+    Groups that are alike lean on each other, groups that differ do not, or on those that differ like them.
 
     >>> generator = np.random.default_rng(1)
-    >>> choose_overall_rows(np.full((50, 2), 20.0), [None, None], generator) >= 64
+    >>> choose_leaning(np.full((50, 2), 20.0), [None, None], generator).rows >= 64
     True
-    >>> choose_overall_rows(np.array([[40.0, 0.0], [0.0, 40.0]] * 25), [None, None], generator) <= 1
+    >>> found = choose_leaning(np.array([[40.0, 0.0], [0.0, 40.0]] * 25), [None, None], generator)
+    >>> found.has_peaks or found.rows <= 1
     True
     """
     rows = float(published.sum())
     if rows < FOLDS:
-        return STRENGTHS[0]
-    # (strengths, held-out cells) and how often each cell was held out.
-    logarithms, times = (
-        np.concatenate(each, axis=-1)
-        for each in zip(*_judged(published, matrices, _dealt(published, generator)), strict=True)
+        return Leaning(STRENGTHS[0])
+    tried = _leanings(published)
+    parts = zip(
+        steps("Judging how alike groups are", range(FOLDS)), _dealt(published, generator), strict=True
     )
-    means = logarithms @ times / rows
-    behind = logarithms[means.argmax()] - logarithms
-    lost = behind @ times / rows
-    spread = (behind - lost[:, np.newaxis]) ** 2 @ times / rows
-    return STRENGTHS[int(np.argmax(lost <= np.sqrt(spread / rows)))]
+    judged = [_judged(published, matrices, held_out, tried) for _, held_out in parts]
+    return tried[int(np.argmax(np.sum(judged, axis=0)))]
+
+
+def _leanings(published: Floats) -> list[Leaning]:
+    """What is tried, the strongest first: of two that are as good the first is taken."""
+    kinds = (False, True) if can_have_peaks(published[..., 0].size, published.shape[-1]) else (False,)
+    return [Leaning(rows, has_peaks) for has_peaks, rows in itertools.product(kinds, STRENGTHS)]
 
 
 def _dealt(published: Floats, generator: np.random.Generator) -> Iterator[Floats]:
@@ -228,22 +308,26 @@ def _dealt(published: Floats, generator: np.random.Generator) -> Iterator[Floats
 
 
 def _judged(
-    published: Floats, matrices: Sequence[AxisMatrix], parts: Iterator[Floats]
-) -> Iterator[tuple[Floats, Floats]]:
-    """For each part, log probability of its rows under every strength's fit to the others, and their number."""
-    affordable = CELLS_OF_ALL_TRIALS // (published.size * FOLDS * len(STRENGTHS))
+    published: Floats, matrices: Sequence[AxisMatrix], held_out: Floats, tried: Sequence[Leaning]
+) -> Floats:
+    """Log probability of rows held out under every leaning's fit to the others, ``(leanings,)``."""
+    affordable = CELLS_OF_ALL_TRIALS // (published.size * FOLDS * len(tried))
     rounds = min(max(affordable, FEWEST_STEPS), STEPS_OF_A_TRIAL)
-    for _, held_out in zip(steps("Judging how alike groups are", range(FOLDS)), parts, strict=True):
-        kept = published - held_out
-        occupied = held_out > 0
-        current, found = None, []
-        for strength in STRENGTHS:
-            # Fewer rows are kept than there are; the overall ones must weigh as much beside them.
-            weight = (1 - 1 / FOLDS) * strength
-            current = pooled_counts(kept, matrices, weight, start=current, steps=rounds)
-            expected = contract(current, matrices)[occupied] / max(float(kept.sum()), 1.0)
-            found.append(np.log(np.maximum(expected, np.finfo(np.float64).tiny)))
-        yield np.stack(found), held_out[occupied]
+    kept, occupied = published - held_out, held_out > 0
+    before = pooled_counts(kept, matrices, ROWS_BEFORE_PEAKS, steps=rounds)
+    peaked = peaked_shares(kept, matrices, before) if any(each.has_peaks for each in tried) else None
+    found = np.empty(len(tried))
+    current: dict[bool, Floats | None] = {False: None, True: before}
+    for place, leaning in enumerate(tried):
+        # Fewer rows are kept than there are; those leant on must weigh as much beside them.
+        lighter, kind = (1 - 1 / FOLDS) * leaning.rows, leaning.has_peaks
+        toward = peaked if kind else None
+        current[kind] = fitted = pooled_counts(
+            kept, matrices, lighter, toward=toward, start=current[kind], steps=rounds
+        )
+        expected = contract(fitted, matrices)[occupied] / max(float(kept.sum()), 1.0)
+        found[place] = np.log(np.maximum(expected, np.finfo(np.float64).tiny)) @ held_out[occupied]
+    return found
 
 
 def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Integers | None, Floats]:
@@ -269,6 +353,17 @@ def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Int
     counts = np.zeros(rest)
     counts[tuple(codes)] = occupied.counts
     return exact, counts
+
+
+def fit_groups(
+    published: Floats, matrices: Sequence[AxisMatrix], judged: Floats, generator: np.random.Generator
+) -> Floats:
+    """True counts with the leaning that published rows bear out, judged by a part of the groups or all of them."""
+    leaning = choose_leaning(judged, matrices, generator)
+    # A part of the groups may have chosen it; all of them can be too many to try every peak of.
+    if not can_have_peaks(published[..., 0].size, published.shape[-1]):
+        leaning = Leaning(leaning.rows)
+    return leaning_counts(published, matrices, leaning)
 
 
 def some_groups(published: Floats, generator: np.random.Generator) -> Floats:

@@ -8,7 +8,9 @@ import pytest
 from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
 from sfumato.laws.believing.group_pooling import (
     STRENGTHS,
-    choose_overall_rows,
+    Leaning,
+    choose_leaning,
+    leaning_counts,
     linked_counts,
     pooled_counts,
     shares_with_overall,
@@ -63,7 +65,8 @@ def test_groups_without_rows_get_the_overall_shares():
 
 def test_too_few_rows_to_hold_any_out_lean_as_far_as_possible():
     """Nothing can be judged by nothing."""
-    assert choose_overall_rows(np.zeros((2, 2)), [None, None], np.random.default_rng(0)) == STRENGTHS[0]
+    found = choose_leaning(np.zeros((2, 2)), [None, None], np.random.default_rng(0))
+    assert found == Leaning(STRENGTHS[0])
 
 
 def test_the_choice_follows_what_published_rows_bear_out():
@@ -72,10 +75,29 @@ def test_the_choice_follows_what_published_rows_bear_out():
     matrices = [None, uniform_with_diagonal(0.6, 2).on_axis]
     alike, different = np.full((100, 2), 100.0), np.array([[200.0, 0.0], [0.0, 200.0]] * 50)
     chosen = [
-        choose_overall_rows(
+        choose_leaning(
             generator.poisson(contract(truth, matrices)).astype(float), matrices, np.random.default_rng(0)
         )
         for truth in (alike, different)
     ]
-    assert chosen[0] >= 64
-    assert chosen[1] <= 1
+    assert chosen[0].rows >= 64
+    assert chosen[1].has_peaks or chosen[1].rows <= 1
+
+
+def test_a_group_with_a_value_of_its_own_leans_on_such_groups():
+    """Twenty groups of 40 rows, each with a value that nine in ten have: shares by themselves are noise, by peaks not.
+
+    Every value is somebody's peak, so that overall shares say nothing. Mean distance to the truth, half kept.
+    """
+    generator = np.random.default_rng(4)
+    matrix = [None, uniform_with_diagonal(0.5, 5).on_axis]
+    truth = np.full((20, 5), 1.0)
+    truth[np.arange(20), np.arange(20) % 5] = 36.0
+    published = generator.poisson(contract(truth, matrix)).astype(float)
+
+    def distance(leaning):
+        found = leaning_counts(published, matrix, leaning)
+        return np.abs(found / found.sum(axis=1, keepdims=True) - truth / 40).sum(axis=1).mean()
+
+    assert distance(Leaning(64.0, has_peaks=True)) < 0.5 * distance(Leaning(0.25))
+    assert distance(Leaning(64.0, has_peaks=True)) < 0.5 * distance(Leaning(64.0))

@@ -12,10 +12,9 @@ from sfumato.laws.base import Published
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
 from sfumato.laws.believing.group_pooling import (
     NOBODY,
-    choose_overall_rows,
+    fit_groups,
     linked_counts,
     occupied_groups,
-    pooled_counts,
     shares_with_overall,
     some_groups,
 )
@@ -43,7 +42,7 @@ def linked_posterior(
     axes: list[AxisMatrix] = [None, *every[number_of_exact:]] if number_of_exact else every
     generator = np.random.default_rng(0)
     judged = some_groups(counts, generator) if number_of_exact else counts
-    fitted = pooled_counts(counts, axes, choose_overall_rows(judged, axes, generator))
+    fitted = fit_groups(counts, axes, judged, generator)
     linked = linked_counts(counts, axes, fitted) if targets.are_members else fitted
     beliefs = shares_with_overall(linked, NOBODY)
     codes = [targets.codes_of(name) for name in order]
