@@ -68,7 +68,12 @@ def write_page(every: Sequence[Results], path: Path = PAGE) -> int:
             most=MOST,
             narrow=1 / WIDEST_SUM,
             wide=WIDEST_SUM,
-            verdict=_verdict(len(faults), pending, entries),
+            verdict=_verdict(len(faults), pending, entries)
+            + (
+                f" {len(made)} of {len(every)} settings and tables were run."
+                if len(made) < len(every)
+                else ""
+            ),
         )
     ]
     lines += _faults(faults)
