@@ -7,6 +7,8 @@ import math
 import pytest
 
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 
 
@@ -47,3 +49,16 @@ def test_without_a_delta_a_gaussian_s_epsilon_is_stated_at_one_in_a_million():
     found = by_relation([], [DiscreteGaussian(scale=1.0)])["add-remove"]
     assert (found.rho, found.delta) == (0.5, 1e-6)
     assert found.epsilon == pytest.approx(0.5 + 2 * math.sqrt(0.5 * math.log(1e6)))
+
+
+@pytest.mark.parametrize(("rows", "relations"), [(None, {"replace-one", "add-remove"}), (7, {"replace-one"})])
+def test_a_stated_number_of_rows_tells_whether_one_is_there(rows, relations):
+    """So nothing is promised of tables that have a row more or less."""
+    law = NoisyCounts(
+        marginals=(
+            {"table": "a", "attributes": ("sex",), "sizes": (2,), "noise": DiscreteLaplace(scale=4.0)},
+        ),
+        number_of_rows=rows,
+    )
+    stated = DifferentialPrivacy(epsilon=1.0)
+    assert {each.relation for each in law.promises(None, stated)} == relations

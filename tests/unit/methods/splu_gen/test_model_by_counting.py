@@ -81,3 +81,15 @@ def test_the_covariance_is_that_of_all_groups_there_can_be(gamma, is_same):
     one = model.predicate(FIRST)
     found = covariance(one, one if is_same else model.predicate(second), both, left, right)
     assert found == pytest.approx(counted.covariance(FIRST, second, both, left, right), rel=1e-7, abs=1e-6)
+
+
+def test_what_a_row_that_shows_a_value_says_at_most():
+    """Of five equal values in groups of two another shows it with probability 1/4 * 1/2: a factor of 4; all in one group say nothing.
+
+    Where a value is not published nothing is said of it.
+    """
+    assert DecoyModel(np.full(5, ROWS_EACH), 2).largest_factors == pytest.approx(np.full(5, 4.0))
+    assert DecoyModel(np.full(2, ROWS_EACH), 2).largest_factors.tolist() == [1.0, 1.0]
+    unseen = DecoyModel(np.array([ROWS_EACH] * 3 + [0.0]), 2).largest_factors
+    assert unseen[:3] == pytest.approx(np.full(3, 2.0))
+    assert np.isnan(unseen[3])
