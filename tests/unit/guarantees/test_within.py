@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.chance.distortion import TwoValued
+from sfumato.guarantees.amplification import Amplification
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
@@ -82,6 +83,28 @@ def local(epsilons, **changes):
 )
 def test_local_differential_privacy_within_another(stated, kept, is_within):
     """No larger epsilon of any attribute that is stated, and nothing more that is left uncovered."""
+    assert stated.is_within(kept) is is_within
+
+
+def amplified(gammas, **changes):
+    """Amplification by attribute."""
+    return Amplification(gamma_by_attribute=gammas, **changes)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept", "is_within"),
+    [
+        (amplified({"job": 5.0}), amplified({"job": 5.0}), True),
+        (amplified({"job": 5.0}), amplified({"job": 5.1}), False),
+        (amplified({"job": 5.0, "pay": 9.0}), amplified({"job": 5.0}), False),
+        (amplified({"job": 5.0}), amplified({"job": 5.0, "pay": 9.0}), True),
+        (amplified({"job": 5.0}, unbounded=("pay",)), amplified({"job": 5.0}), True),
+        (amplified({"job": 5.0}), amplified({"job": 5.0}, unbounded=("pay",)), False),
+        (amplified({"job": 5.0}), amplified({"job": 5.0}, given=("a",)), False),
+    ],
+)
+def test_amplification_within_another(stated, kept, is_within):
+    """No larger gamma of any attribute that is stated, and nothing more that is unbounded."""
     assert stated.is_within(kept) is is_within
 
 
