@@ -6,12 +6,12 @@ import hashlib
 import json
 import math
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
+from sfumato.chance.randomness import NoiseSource
 from sfumato.compare.designs import Candidate, default_candidates
 from sfumato.compare.frontier import Comparison
 from sfumato.compare.task import Outcome, Task, run_task
@@ -112,10 +112,16 @@ def _settled(
         raise ParameterError(
             f"{folder} is not empty and holds no comparison. Choose a new folder.", parameter="out"
         )
-    started = {**asked, "seed": secrets.randbelow(2**31) if seed is None else seed}
+    started = {**asked, "seed": _drawn_seed() if seed is None else seed}
     with write_whole(path, parameter="out") as (temporary,):
         temporary.write_text(json.dumps(started), encoding="utf-8")
     return started
+
+
+def _drawn_seed() -> int:
+    """A seed that nobody knows beforehand; splits protect nobody, and it is kept for going on."""
+    stream = NoiseSource.from_operating_system().named("seed of a comparison").stream(0)
+    return int(stream.integers_below([2**31])[0])
 
 
 def _made(

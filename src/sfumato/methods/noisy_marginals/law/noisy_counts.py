@@ -29,7 +29,8 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Law, Published, Target
-from sfumato.laws.believing import Posterior, SharedPrior, Targets, beliefs_of_counts, expected_counts
+from sfumato.laws.believing import Posterior, SharedPrior, Targets
+from sfumato.methods.noisy_marginals.law.cell_beliefs import beliefs_by_cells
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 from sfumato.values.arrays import Floats
@@ -43,9 +44,6 @@ from sfumato.values.selection import Selection, Tabulation
 
 COUNT_COLUMN = "count"
 """Column of a published marginal that holds the noisy counts."""
-
-ALMOST_SURE = 1 - 1e-9
-"""Noise within the half width of this is looked at when counts are guessed."""
 
 SHOWN_MARGINALS = 12
 """Marginals that a message or sentence lists before it breaks off."""
@@ -171,19 +169,8 @@ class NoisyCounts(Law):
         if not holding:
             return Posterior(before, targets.index)
         marginal = min(holding, key=lambda each: each.noise.variance)
-        table = read_marginal(published, marginal).counts
-        order = [marginal.attributes.index(name) for name in (*targets.names, targets.sensitive.name)]
-        cells = table.transpose(order)[tuple(targets.combinations.T)].astype(np.int64)
-        means = prior.group_sizes(targets.names, targets.combinations)[:, np.newaxis] * before
-        reach, noisy = 2 * int(marginal.noise.half_width(ALMOST_SURE)), cells.ravel()
-        expected = expected_counts(
-            np.maximum(noisy - reach, 0),
-            np.maximum(noisy + reach, 0),
-            lambda rows: marginal.noise.probability(noisy[:, np.newaxis] - rows),
-            means.ravel(),
-        )
-        found = beliefs_of_counts(expected.reshape(cells.shape), before, are_members=targets.are_members)
-        return Posterior(found, targets.index)
+        table = read_marginal(published, marginal)
+        return Posterior(beliefs_by_cells(table, marginal.noise, targets, prior), targets.index)
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"

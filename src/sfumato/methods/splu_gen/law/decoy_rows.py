@@ -101,10 +101,8 @@ class DecoyRows(Law):
 
     def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
         """All published rows, seen through the matrix that the published margin gives; an attacker need not be sure of it."""
-        if {*public} & {*self.gamma_by_attribute}:
-            return None
         drawn = self._model(published, sensitive) if sensitive in self.gamma_by_attribute else None
-        if drawn is not None and not drawn.has_law:
+        if {*public} & {*self.gamma_by_attribute} or (drawn is not None and not drawn.has_law):
             return None
         channel = np.eye(published.schema[sensitive].size) if drawn is None else drawn.distortion
         return GroupedRows.of(published.count_occupied((*public, sensitive)), public, sensitive, channel)
