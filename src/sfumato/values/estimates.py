@@ -213,16 +213,24 @@ class Estimates:
             combined,
             known_bounds(*bounds),
             certainty,
-            skews=self._combined_skews(weights),
+            skews=self._combined_skews(weights, variances),
             # They add up like fourth powers, as far as the terms are independent.
             fourth_cumulants=None if self.fourth_cumulants is None else weights**4 @ self.fourth_cumulants,
             leeway=self._combined_leeway(weights),
         )
         return combination.open_between(self.left_open and self.left_open.linear(weights, self.values, whole))
 
-    def _combined_skews(self, weights: npt.NDArray[Any]) -> Callable[[], Floats] | None:
-        """Third moments add up like cubes, as far as the terms are independent."""
-        return None if self.skews is None else partial(_cubed, weights, self.skews)
+    def _combined_skews(self, weights: npt.NDArray[Any], variances: Floats) -> Callable[[], Floats] | None:
+        """Third moments add up like cubes where terms are independent; where their errors cancel, so does what they lean.
+
+        The slope of a sum is then the mean of its terms' slopes, times the share of their variances that is left in it.
+        Undiminished, two cells of a known total, each with a slope of 1, would lean by as much as one of them is unsure.
+        """
+        if self.skews is None:
+            return None
+        apart = weights**2 @ self.variances
+        left = np.divide(variances, apart, out=np.ones_like(apart), where=apart > 0)
+        return partial(_cubed, weights, self.skews, np.minimum(left, 1.0) ** 2)
 
     def _combined_leeway(self, weights: npt.NDArray[Any]) -> tuple[Floats, Floats] | None:
         if self.leeway is None:
@@ -331,8 +339,8 @@ def _quotients(top: tuple[Floats, Floats], bottom: tuple[Floats, Floats]) -> tup
     return np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf)
 
 
-def _cubed(weights: npt.NDArray[Any], skews: Callable[[], Floats]) -> Floats:
-    return np.asarray(weights**3 @ skews())
+def _cubed(weights: npt.NDArray[Any], skews: Callable[[], Floats], left: Floats) -> Floats:
+    return np.asarray(weights**3 @ skews() * left)
 
 
 def _exact_between(certainty: Certainties, low: Floats, high: Floats) -> Certainties:

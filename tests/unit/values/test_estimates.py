@@ -274,3 +274,18 @@ def test_heavy_tails_widen_an_interval_and_wear_off_in_sums():
     assert both.intervals(0.95)[1][0] == pytest.approx((z + 1.5 * wider) * 2, rel=1e-6)
     # The exact interval of Laplace noise: 1 - exp(-2.166 sqrt(2)) is 95.3 %, of 1.96 standard errors 93.7 %.
     assert 1 - math.exp(-(z + 3 * wider) * 2**0.5) == pytest.approx(0.953, abs=5e-4)
+
+
+def test_a_sum_of_cells_whose_errors_cancel_hardly_leans():
+    """Two cells of variance 100 and slope 1 that add up to a total known to a variance of 2: its slope is 1 % of theirs.
+
+    The variances apart add up to 200, of which 1 % is left; cubes that were added up undiminished would give a slope of 100.
+    """
+    covariance = np.array([[100.0, -99.0], [-99.0, 100.0]])
+    cells = Estimates(
+        np.array([50.0, 50.0]), np.array([100.0, 100.0]), covariance, skews=lambda: np.full(2, 100.0)
+    )
+    total = cells.linear(np.ones((1, 2)))
+    low, high = total.intervals()
+    z = normal_quantile(0.95)
+    assert low + high - 200 == pytest.approx([z**2 * 0.01])
