@@ -7,7 +7,8 @@ import pytest
 
 from sfumato.chance.noise import DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyMarginal
+from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Tabulation

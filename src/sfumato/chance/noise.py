@@ -9,7 +9,6 @@ promise of pure epsilon stays pure: no table ends, and nothing is left over for 
 from __future__ import annotations
 
 import math
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Annotated, Any, Literal
@@ -18,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from sfumato.chance import exponentials
 from sfumato.chance.exact_distributions import require_whole_number
+from sfumato.chance.exponentials import exceeds, geometric, minus_log
 from sfumato.chance.randomness import NoiseStream
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.frozen import Frozen
-from sfumato.values.arrays import Booleans, Floats, Integers, Words
+from sfumato.values.arrays import Booleans, Floats, Integers
 
 LARGEST_SCALE = 2.0**40
 """Counts stay far inside 64-bit integers, and guesses far inside a double's digits."""
@@ -32,14 +33,6 @@ LARGEST_SUMMED_GAUSSIAN = 2.0**16
 
 DRAWS_PER_BLOCK = 2**16
 """Half a megabyte of words: the working arrays stay in the cache."""
-
-_UNIFORM_BITS = 63
-# The one bit of a word that the uniform number leaves over is the sign.
-_MARGIN = 2.0**-34
-# A logarithm of a word is at most 44, where doubles are 2**-47 apart; its rounding, that of the
-# word and that of the products after it stay below 2**-44. The margin is a thousand times that.
-_SMALLEST_SAFE_WORD = 2**44
-# Below it the word, which is known to one unit, leaves more than 2**-45 of its logarithm open.
 
 Scale = Annotated[float, Field(strict=True, gt=0, le=LARGEST_SCALE)]
 
@@ -132,7 +125,7 @@ class DiscreteLaplace(Frozen):
     def _signed_magnitudes(self, stream: NoiseStream, count: int) -> Integers:
         words = stream.words(count)
         sign = (words & np.uint64(1)).view(np.int64)
-        magnitude = _geometric(stream, words >> np.uint64(1), self.scale)
+        magnitude = geometric(stream, words >> np.uint64(1), self.scale)
         # In two's complement (m ^ -s) + s is m or -m, and the mark for s = 1, m = 0 is set after.
         signed = (magnitude ^ -sign) + sign
         signed[(sign == 1) & (magnitude == 0)] = _MINUS_ZERO
@@ -227,14 +220,16 @@ class DiscreteGaussian(Frozen):
         exponents = (np.abs(proposed) - center) ** 2 / (2 * self.scale**2)
         # The center lies within a scale of zero, so its rounding moves the root of an exponent by
         # less than 2**-50, and the exponent by less than the margin times (1 + exponent).
-        doubt = _MARGIN * (1 + exponents)
+        doubt = exponentials.MARGIN * (1 + exponents)
         words = stream.words(proposed.size) >> np.uint64(1)
-        exponential = _minus_log(words)
+        exponential = minus_log(words)
         is_accepted = exponential > exponents
-        for item in np.flatnonzero((np.abs(exponential - exponents) < doubt) | (words < _SMALLEST_SAFE_WORD)):
+        for item in np.flatnonzero(
+            (np.abs(exponential - exponents) < doubt) | (words < exponentials.SMALLEST_SAFE_WORD)
+        ):
             variance = Fraction(self.scale) ** 2
             exact = (abs(int(proposed[item])) - variance / Fraction(envelope)) ** 2 / (2 * variance)
-            is_accepted[item] = _exceeds(stream, int(words[item]), exact)
+            is_accepted[item] = exceeds(stream, int(words[item]), exact)
         return is_accepted
 
     @property
@@ -291,7 +286,7 @@ class Laplace(Frozen):
     def draw_for_study(self, stream: NoiseStream, count: int) -> Floats:
         """Floating draws by inversion, shape (count,). Never for publication."""
         words = stream.words(count)
-        magnitude = self.scale * _minus_log(words >> np.uint64(1))
+        magnitude = self.scale * minus_log(words >> np.uint64(1))
         return np.where(words & np.uint64(1), -magnitude, magnitude)
 
 
@@ -349,63 +344,3 @@ def _missed_share(confidence_level: float) -> float:
             parameter="confidence_level",
         )
     return 1 - confidence_level
-
-
-def _minus_log(words: Words) -> Floats:
-    """``-ln U`` at the middle of what each word leaves open of the uniform number U."""
-    middles = words.astype(np.float64)
-    middles += 0.5
-    np.log(middles, out=middles)
-    np.subtract(_UNIFORM_BITS * math.log(2), middles, out=middles)
-    return middles
-
-
-def _geometric(stream: NoiseStream, words: Words, scale: float) -> Integers:
-    """``floor(-scale ln U)``, which is k with probability ``(1-q) q^k`` exactly."""
-    exponential = _minus_log(words)
-    exponential *= scale
-    guesses = np.floor(exponential)
-    doubt = scale * _MARGIN
-    distances = np.abs(exponential - np.rint(exponential))
-    drawn = guesses.astype(np.int64)
-    for item in np.flatnonzero((distances < doubt) | (words < _SMALLEST_SAFE_WORD)):
-        drawn[item] = _exact_geometric(stream, int(words[item]), Fraction(scale))
-    return drawn
-
-
-def _exact_geometric(stream: NoiseStream, word: int, scale: Fraction) -> int:
-    """The same floor, decided on more and more bits of U until both ends of what is left agree."""
-    bits = _UNIFORM_BITS
-    while True:
-        if word:
-            # U lies between word and word + 1 over 2**bits, so -ln U between these two.
-            lowest, highest = _log_bounds(word, bits)
-            first = math.floor(scale * lowest)
-            if first == math.floor(scale * highest):
-                return first
-        word, bits = (word << 64) | int(stream.words(1)[0]), bits + 64
-
-
-def _exceeds(stream: NoiseStream, word: int, exponent: Fraction) -> bool:
-    """Whether ``-ln U`` is above an exact exponent, decided on as many bits as it takes."""
-    bits = _UNIFORM_BITS
-    while True:
-        if word:
-            lowest, highest = _log_bounds(word, bits)
-            if lowest > exponent:
-                return True
-            if highest <= exponent:
-                return False
-        word, bits = (word << 64) | int(stream.words(1)[0]), bits + 64
-
-
-def _log_bounds(word: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Rational bounds of ``-ln U`` for U between word and word + 1 over 2**bits."""
-    with localcontext() as context:
-        # Decimal's logarithm is correctly rounded, so one unit in the last place covers its error.
-        context.prec = bits // 2 + 30
-        unit = Decimal(10) ** (3 - context.prec)
-        size = Decimal(2).ln() * bits
-        low = size - Decimal(word + 1).ln() - unit * size
-        high = size - Decimal(word).ln() + unit * size
-        return max(Fraction(low), Fraction(0)), Fraction(high)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.chance import noise as noise_module
+from sfumato.chance import exponentials
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace, draw_with_opendp, scale_at_least
 from sfumato.chance.randomness import NoiseSource, NoiseStream
 from sfumato.errors import MissingExtraError, ParameterError
@@ -124,7 +124,7 @@ def test_the_exact_path_decides_as_the_fast_one(law, monkeypatch):
     """With every draw sent to whole-number arithmetic, the same bits give the same integers."""
     source = NoiseSource.seeded(5)
     fast = law.draw(source.stream(0), 300)
-    monkeypatch.setattr(noise_module, "_SMALLEST_SAFE_WORD", 2**63)
+    monkeypatch.setattr(exponentials, "SMALLEST_SAFE_WORD", 2**63)
     assert np.array_equal(law.draw(source.stream(0), 300), fast)
 
 

@@ -24,7 +24,8 @@ from sfumato.attacks.ratio.law import AnyNoise, gaussian_closeness
 from sfumato.data.knowledge import Knowledge
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, sum_cells
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, NoisyMarginal, read_marginal
+from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal, read_marginal
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.release import Release
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable

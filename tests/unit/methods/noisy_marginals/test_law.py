@@ -9,7 +9,8 @@ import pytest
 
 from sfumato.chance.noise import DiscreteLaplace
 from sfumato.errors import NotIdentifiableError, ParameterError
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyAnswer, NoisyCounts, NoisyMarginal
+from sfumato.methods.noisy_marginals.law.marginals import NoisyAnswer, NoisyMarginal
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema

@@ -12,7 +12,8 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.laws.believing.targets import places_among
 from sfumato.methods.columnized_counts.law.columns import COUNT_COLUMN, read_table
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts, read_marginal
+from sfumato.methods.noisy_marginals.law.marginals import read_marginal
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.release import Release
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, scale_at_least
 from sfumato.errors import ParameterError, TooLargeError
-from sfumato.methods.noisy_marginals.law.noisy_counts import COUNT_COLUMN
+from sfumato.methods.noisy_marginals.law.marginals import COUNT_COLUMN
 from sfumato.values.counts import LARGEST_TABLE
 from sfumato.values.schema import Schema
 

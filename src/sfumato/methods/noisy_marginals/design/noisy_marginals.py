@@ -29,12 +29,8 @@ from sfumato.methods.noisy_marginals.design.choice import (
     gaussian_noises,
     laplace_noises,
 )
-from sfumato.methods.noisy_marginals.law.noisy_counts import (
-    COUNT_COLUMN,
-    NoisyAnswer,
-    NoisyCounts,
-    NoisyMarginal,
-)
+from sfumato.methods.noisy_marginals.law.marginals import COUNT_COLUMN, NoisyAnswer, NoisyMarginal
+from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table, private_tables, size_table
 from sfumato.release.publication import DrawnRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
