@@ -33,7 +33,7 @@ def releases(tmp_path_factory):
 
 
 class Tampered:
-    """A release from whose first class, in every table, all rows but one were taken away."""
+    """A release from whose first class, in every table, all rows but one were taken away: that of the rarest value."""
 
     def __init__(self, release):
         self.release = release
@@ -48,7 +48,10 @@ class Tampered:
         gone = np.ones(len(columns[names[0]]), bool)
         for name in names:
             gone &= (columns[name] == columns[name][0]) | (name in values)
-        gone[0] = False
+        rows = np.zeros(len(gone)) + sum(
+            np.bincount(columns[name])[columns[name]] for name in names if name in values
+        )
+        gone[np.flatnonzero(gone)[np.argmin(rows[gone])]] = False
         yield CodedBatch({name: column[~gone] for name, column in columns.items()}, int((~gone).sum()))
 
 

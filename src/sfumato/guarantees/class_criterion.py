@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
@@ -200,11 +201,24 @@ def published_classes(
     def rows_of(part: slice) -> tuple[Integers, Integers] | None:
         return _count(published.scan(table.name, names or known.names[:1]), names, by_class, part)
 
-    return _in_parts(rows_of, table.number_of_rows, size, is_watched=watched is not None)
+    def overall() -> Integers:
+        if watched is None:
+            return np.array([table.number_of_rows])
+        batches = published.scan(table.name, [watched])
+        return sum(
+            (np.bincount(each.codes[watched], minlength=size) for each in batches), np.zeros(size, np.int64)
+        )
+
+    return _in_parts(rows_of, overall, table.number_of_rows, size, is_watched=watched is not None)
 
 
 def _in_parts(
-    rows_of: Callable[[slice], tuple[Integers, Integers] | None], rows: int, size: int, *, is_watched: bool
+    rows_of: Callable[[slice], tuple[Integers, Integers] | None],
+    overall_of: Callable[[], Integers],
+    rows: int,
+    size: int,
+    *,
+    is_watched: bool,
 ) -> Iterator[tuple[ClassCounts, Integers]]:
     """All classes at once, or a part of them in each of several passes where they are too many for memory."""
 
@@ -220,17 +234,11 @@ def _in_parts(
         whole = classes(found)
         yield whole, whole.overall
         return
-    passes = -(-rows // MOST_COMBINATIONS) + 1
-    overall = np.zeros(size, np.int64)
-    for is_last in (False, True):
-        for number in range(passes):
-            found = rows_of(slice(number, None, passes))
-            assert found is not None
-            counts = classes(found)
-            if is_last:
-                yield counts, overall
-            else:
-                overall += counts.overall
+    passes, overall = -(-rows // MOST_COMBINATIONS) + 1, overall_of()
+    for number in range(passes):
+        found = rows_of(slice(number, None, passes))
+        assert found is not None
+        yield classes(found), overall
 
 
 def _count(
@@ -272,22 +280,32 @@ def _merged(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]
 
 def _distinct(rows: Integers, counts: Integers) -> tuple[Integers, Integers]:
     """Different rows with the sums of their counts."""
-    _, first, place = np.unique(_numbered(rows), return_index=True, return_inverse=True)
+    _, first, place = np.unique(_keys(rows), return_index=True, return_inverse=True)
     return rows[first], np.bincount(place, weights=counts, minlength=len(first)).astype(np.int64)
 
 
 def _numbered(rows: Integers) -> Integers:
     """Number of each row: equal rows have equal numbers, from 0 on.
 
-    Column by column, because the product of all ranges may not fit 64 bits.
-
     Examples
     --------
     >>> _numbered(np.array([[7, 1], [7, 0], [7, 1]])).tolist()
     [1, 0, 1]
     """
-    numbers = np.zeros(len(rows), np.int64)
+    return np.unique(_keys(rows), return_inverse=True)[1]
+
+
+def _keys(rows: Integers) -> Integers:
+    """A number for each row, the same for equal rows and different for others; entries are not negative."""
+    ranges = [int(column.max(initial=0)) + 1 for column in rows.T]
+    keys = np.zeros(len(rows), np.int64)
+    if math.prod(ranges) < 2**63:
+        for column, size in zip(rows.T, ranges, strict=True):
+            keys *= size
+            keys += column
+        return keys
+    # Numbered anew at every column, because the product of all ranges does not fit 64 bits.
     for column in rows.T:
         values, codes = np.unique(column, return_inverse=True)
-        numbers = np.unique(numbers * len(values) + codes, return_inverse=True)[1]
-    return numbers
+        keys = np.unique(keys * len(values) + codes, return_inverse=True)[1]
+    return keys
