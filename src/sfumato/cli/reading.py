@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from sfumato.cli.showing import talk
-from sfumato.errors import MissingExtraError
+from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.data.engine import Engine
@@ -59,11 +59,14 @@ class Running:
 
         Raises
         ------
-        MissingExtraError
-            When it is not installed.
+        ParameterError
+            When it is not there.
         """
         if self.engine == "spark":
-            raise MissingExtraError("the Spark engine", extra="spark")
+            raise ParameterError(
+                "--engine spark is not built yet; duckdb is, on files larger than memory too. Leave --engine out.",
+                parameter="engine",
+            )
         from sfumato.data.duckdb import DuckDBEngine
 
         return DuckDBEngine(memory_limit=self.memory, threads=self.threads, temporary_folder=self.temp_dir)
