@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import gc
 import sys
+from typing import NoReturn
+
+from sfumato.cli.stopping import asked_to_stop, remembering
 
 STOPPED = "Interrupted."
 """What is said when Ctrl-C ends a verb."""
@@ -19,11 +22,20 @@ INTERRUPTED = 130
 def main() -> None:
     """Run the command line; the entry point of the ``sfumato`` command."""
     try:
-        _run()
+        with remembering():
+            _run()
     except KeyboardInterrupt:
         # Before or after the verb itself: while modules are loaded, or results are flushed.
-        sys.stderr.write(f"{STOPPED}\n")
-        raise SystemExit(INTERRUPTED) from None
+        _say_stopped()
+    except Exception:
+        if not asked_to_stop():
+            raise
+        _say_stopped()
+
+
+def _say_stopped() -> NoReturn:
+    sys.stderr.write(f"{STOPPED}\n")
+    raise SystemExit(INTERRUPTED) from None
 
 
 def _run() -> None:

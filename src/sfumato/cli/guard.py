@@ -6,7 +6,7 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -14,6 +14,7 @@ from typer.core import TyperGroup
 from sfumato.cli import INTERRUPTED, STOPPED
 from sfumato.cli.progress import shown_on_terminal
 from sfumato.cli.showing import talk
+from sfumato.cli.stopping import asked_to_stop
 from sfumato.errors import SfumatoError
 
 REFUSED = 1
@@ -41,8 +42,7 @@ class GuardedGroup(TyperGroup):
         try:
             return super().make_context(*arguments, **named)
         except KeyboardInterrupt:
-            talk(STOPPED)
-            raise typer.Exit(INTERRUPTED) from None
+            _stop()
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own context class
         """Run a verb."""
@@ -62,8 +62,7 @@ class GuardedGroup(TyperGroup):
         except MemoryError:
             _refuse("memory ran out. Ask for less at once, or give the process more memory.")
         except KeyboardInterrupt:
-            talk(STOPPED)
-            raise typer.Exit(INTERRUPTED) from None
+            _stop()
         except Exception as error:  # noqa: BLE001 - the top: whatever is not foreseen is a fault of ours
             _admit(error, with_traceback=bool(ctx.params.get("debug")) or _debugging())
         else:
@@ -71,7 +70,15 @@ class GuardedGroup(TyperGroup):
         raise AssertionError  # every handler above leaves by an exception
 
 
+def _stop() -> NoReturn:
+    talk(STOPPED)
+    raise typer.Exit(INTERRUPTED) from None
+
+
 def _refuse(sentence: str) -> None:
+    # Whatever it was made into on its way here, Ctrl-C came first.
+    if asked_to_stop():
+        _stop()
     talk(f"sfumato: {sentence}")
     raise typer.Exit(REFUSED) from None
 
@@ -92,6 +99,8 @@ def _leave_quietly() -> None:
 
 def _admit(error: Exception, *, with_traceback: bool) -> None:
     """Say that it is our fault and where, without the error's text: that may quote private cells."""
+    if asked_to_stop():
+        _stop()
     if with_traceback:
         traceback.print_exception(error)
     talk(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 
 from sfumato.data.sources.base import Source
+from sfumato.data.sources.combining import Queried
 from sfumato.errors import DataError, SourceError
 from sfumato.values.schema import Attribute
 
@@ -22,6 +23,12 @@ def unreadable(source: Source, error: Exception) -> SourceError:
         )
     elif "out of memory" in kind or "no space" in kind:
         reason = "memory or temporary disk space ran out. Free some and try again"
+    elif isinstance(source, Queried) and kind.startswith("conversion error"):
+        reason = (
+            "a cell is no number, or no date, where the query needs one. Cells of text files are text, and files of "
+            "statistics are read by their labels: compare with the label in quotes, or write try_cast(age as double), "
+            "which leaves out what is none"
+        )
     elif "maximum line size" in kind:
         reason = "some line is longer than two million bytes. Is a quote not closed? Otherwise shorten the cell, or leave the column out"
     elif "csv" in kind:

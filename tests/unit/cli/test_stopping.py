@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 
 import pyarrow as pa
 import pytest
@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from sfumato.cli import main
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.sources.arrow import ArrowData
+from sfumato.errors import ParameterError
 from sfumato.watching import steps, watched_by
 
 ENDLESS = ("--query", "select data.* from data, range(10000000000)")
@@ -154,6 +155,29 @@ def test_control_c_while_the_command_is_parsed_is_said_too(monkeypatch, capsys, 
         main()
     assert left.value.code == 130
     assert capsys.readouterr().err == "Interrupted.\n"
+
+
+@pytest.mark.parametrize("error", [SyntaxError, ImportError, OSError, ParameterError])
+def test_control_c_that_a_library_makes_another_error_of_is_no_fault(monkeypatch, capsys, error):
+    """Modules interrupted while they are loaded raise errors of their own; a later run without Ctrl-C tells such errors."""
+
+    def load(*_arguments, **_named):
+        if is_pressed:
+            with suppress(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(10)
+        raise error("cannot load it")
+
+    monkeypatch.setattr(TyperGroup, "invoke", load)
+    monkeypatch.setattr(sys, "argv", ["sfumato", "methods"])
+    codes = []
+    for is_pressed in (True, False):
+        with pytest.raises(SystemExit) as left:
+            main()
+        codes.append(left.value.code)
+        assert (capsys.readouterr().err == "Interrupted.\n") is is_pressed
+    assert codes[0] == 130
+    assert codes[1] in (1, 70)
 
 
 def test_a_long_query_tells_how_far_it_is():

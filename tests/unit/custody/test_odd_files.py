@@ -186,3 +186,20 @@ def test_a_line_that_is_too_long_is_said_to_be(tmp_path):
     path = write(tmp_path, f"age,remark\n30,{'x' * 3_000_000}\n")
     with pytest.raises(SourceError, match="two million bytes"):
         infer_schema(path)
+
+
+@pytest.mark.parametrize(
+    ("decimals", "are_neighbours", "kind"), [(4, True, "weight"), (2, True, "bins"), (4, False, "bins")]
+)
+def test_a_weight_of_households_is_known_by_its_shape(tmp_path, decimals, are_neighbours, kind):
+    """Whatever it is called, members of a household share its long decimals; what people have is not as long, or is their own."""
+    households = np.repeat(np.arange(700), DRAW.integers(1, 5, 700))
+    factors = DRAW.lognormal(4, 0.6, 700).round(decimals)[households]
+    if not are_neighbours:
+        factors = DRAW.permutation(factors)
+    rows = [
+        f"{each:.{decimals}f};{job}".replace(".", ",")
+        for each, job in zip(factors, jobs(len(factors)), strict=True)
+    ]
+    guess = infer_schema(write(tmp_path, "\n".join(["乗率;job", *rows]) + "\n"))
+    assert {each.name: each.kind for each in guess.findings}["乗率"] == kind

@@ -94,6 +94,16 @@ def test_formats_without_labels_are_read(tmp_path, name, write):
     assert codes_read(tmp_path / name, schema) == {names[0]: [0, 1, 3, 4, 2], names[2]: [0, 1, 0, 1, 0]}
 
 
+@pytest.mark.parametrize("query", ["from data where sex = 1", "from data where cast(sex as int) = 1"])
+def test_a_query_by_codes_on_labels_is_not_called_a_damaged_file(tmp_path, query):
+    """Whoever knows the codes asks by them: what is wrong is the query, and the label is not told."""
+    write_spss(tmp_path / "people.sav")
+    with pytest.raises(SourceError, match=r"a cell is no number.*labels.*try_cast") as caught:
+        codes_read(tmp_path / "people.sav", query=query)
+    assert "damaged" not in str(caught.value)
+    assert "Male" not in str(caught.value)
+
+
 def test_labels_that_codes_share_are_told_apart(tmp_path):
     """Two codes must not become one category because somebody named them alike."""
     labels = {"sex": {1: "Other", 2: "Other", 3: "Third"}}

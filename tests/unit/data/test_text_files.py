@@ -23,6 +23,8 @@ role = "sensitive"
 categories = ["a", "b"]
 """)
 WESTERN = "city;job\nKöln;a\nOrléans;b\n10 €;a\n"
+CENTRAL = "miasto;płeć\nŁódź;mężczyzna\nBiałystok;żadna\nCzęstochowa;nadciśnienie\n"
+"""Whose letters are signs and powers to western Windows: ³, ¹, ¿."""
 
 
 def cities_read(path, **options) -> list[str]:
@@ -77,6 +79,7 @@ def test_big_endian_utf_16_with_its_mark_is_read(tmp_path):
     [
         (WESTERN.encode("cp1252"), r"could be cp1252 \(Windows\)\. Say --encoding cp1252"),
         ("city;job\nKöln;a\n".encode("latin-1"), r"could be cp1252 \(Windows\) or latin-1"),
+        (CENTRAL.encode("cp1250"), r"could be cp1250 \(central Europe\)\. Say --encoding cp1250"),
         (WESTERN.encode("utf-16-le"), "Say --encoding utf-16-le"),
         (WESTERN.encode("utf-16-be"), "Say --encoding utf-16-be"),
     ],
@@ -194,8 +197,18 @@ def test_names_that_are_the_same_are_refused(tmp_path):
     """As in a header."""
     path = tmp_path / "bare.csv"
     path.write_text("a;31\nb;40\n", encoding="utf-8")
-    with pytest.raises(SourceError, match="two columns named"):
+    with pytest.raises(SourceError, match="same name, capitals apart, for its columns 1 and 2"):
         open_source(path, names=("job", "Job")).columns()
+
+
+def test_a_first_row_with_equal_cells_is_answered_by_names(tmp_path):
+    """Without a header line two cells of the first row are often the same; the flag that answers it is named."""
+    path = tmp_path / "bare.csv"
+    path.write_text("1;1;SECRET\n2;1;SECRET\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"no header line.*--names") as caught:
+        open_source(path).columns()
+    assert "SECRET" not in str(caught.value)
+    assert open_source(path, names=("a", "b", "c")).columns() == ("a", "b", "c")
 
 
 def test_the_line_that_cannot_be_read_is_said_by_its_number(tmp_path):

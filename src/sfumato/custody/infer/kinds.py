@@ -81,7 +81,7 @@ def is_weight(profile: ColumnProfile) -> bool:
     """Whether a column looks like survey weights: positive, with more decimals than anybody measures.
 
     By shape alone where the mean is 1, as of scaled weights, or where the same long decimals come again and again, as of
-    weights by stratum. What a scale shows is called weight too, but has few decimals.
+    weights by stratum, or in neighbouring rows, as of weights by household. What a scale shows is called weight too, but has few decimals.
     """
     if not profile.is_number or profile.number_of_values <= MOST_LISTED_NUMBERS:
         return False
@@ -94,7 +94,13 @@ def is_weight(profile: ColumnProfile) -> bool:
     assert profile.mean is not None
     is_scaled = abs(profile.mean - 1) < 0.02
     comes_again = 5 * profile.number_of_values <= profile.number_of_rows
-    return profile.sample[0][0] > 0 and (is_scaled or comes_again)
+    is_of_groups = 1.15 * profile.number_of_values < profile.shape.present and _stand_together(profile)
+    return profile.sample[0][0] > 0 and (is_scaled or comes_again or is_of_groups)
+
+
+def _stand_together(profile: ColumnProfile) -> bool:
+    """Whether rows with the same value are neighbours in the file."""
+    return profile.number_of_runs is not None and profile.number_of_runs <= 1.05 * profile.number_of_values
 
 
 def rows_belong_together(profile: ColumnProfile) -> bool:
@@ -110,8 +116,8 @@ def rows_belong_together(profile: ColumnProfile) -> bool:
         return False
     if suggests(profile.words, HOUSEHOLD_WORDS) and 1.05 < rows_each < 50 and different > MOST_LISTED_NUMBERS:
         return True
-    stand_together = profile.number_of_runs is not None and profile.number_of_runs <= 1.05 * different
-    return 1.15 < rows_each < MOST_ROWS_EACH and stand_together and sensitive_word(profile.words) is None
+    is_few = 1.15 < rows_each < MOST_ROWS_EACH
+    return is_few and _stand_together(profile) and sensitive_word(profile.words) is None
 
 
 def _is_code(profile: ColumnProfile) -> bool:

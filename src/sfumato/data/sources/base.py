@@ -174,7 +174,8 @@ def told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
         if name.lower() in seen:
             raise SourceError(
                 f"{description} has the same name, capitals apart, for its columns {seen[name.lower()]} and {place}; names "
-                "must differ. Rename one, so that it is clear which is meant, or put a line with names first."
+                "must differ. Rename one, so that it is clear which is meant; if a text file has no header line, give the "
+                "names of all columns by --names."
             )
         seen[name.lower()] = place
     return listed

@@ -112,6 +112,8 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
     foreign = _foreign(start)
     if foreign:
         likely = " or ".join(f"{name} ({_FOREIGN[name]})" for name in foreign)
+    elif _is_central(start):
+        foreign, likely = ["cp1250"], "cp1250 (central Europe)"
     else:
         likely = "cp1252 (Windows)" if _only_cp1252(start) else "cp1252 (Windows) or latin-1"
     first = foreign[0] if foreign else "cp1252"
@@ -149,6 +151,11 @@ def _foreign(start: bytes) -> list[str]:
         _FOREIGN if 2 * long_runs > beyond else [name for name in _FOREIGN if not name.startswith("cp125")]
     )
     return [name for name in likely if _are_letters(start, name)]
+
+
+def _is_central(start: bytes) -> bool:
+    """Whether bytes that are signs and powers to western Windows, ³ or ¿, are letters to that of central Europe."""
+    return _are_letters(start, "cp1250") and not _are_letters(start, "cp1252")
 
 
 def _are_letters(start: bytes, encoding: str) -> bool:
