@@ -25,8 +25,9 @@ from sfumato.custody.withholding import without_law, without_numbers
 from sfumato.data.coded_rows import ArrayEngine
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
-from sfumato.data.portions import Read
+from sfumato.data.portions import Read, refuse_changed_table
 from sfumato.data.private_table import PrivateTable
+from sfumato.data.sources.base import state_of
 from sfumato.data.uniqueness import UniqueRows
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -136,6 +137,8 @@ def publish(
     # Read before anything is made, so that a wrong key costs nothing.
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    files = table.source.files
+    before = [state_of(each) for each in files]
     with table.at_rest() as resting:
         chosen = admitted(resting, design)
         entry = (
@@ -150,6 +153,9 @@ def publish(
             gate = Gate(publication)
 
             def check(staging: Path, manifest: Manifest) -> None:
+                # The ledger looked the rows up by a reading of its own.
+                if [state_of(each) for each in files] != before:
+                    refuse_changed_table()
                 refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
                 if not accept_unique_rows:
                     gate.refuse()

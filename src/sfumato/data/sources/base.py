@@ -110,6 +110,11 @@ class Source(ABC):
         """What the source is, for messages: a file's name, a table's name."""
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that its rows stand in, where they stand in files."""
+        return ()
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Sentences about what a reader might not expect; without values of cells."""
         return ()
@@ -229,16 +234,21 @@ def existing(path: Path) -> Path:
     return path
 
 
+def state_of(path: Path) -> tuple[int, int] | None:
+    """What differs once a file is another: its size and when it was written; None where it is gone."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
 @contextmanager
 def unchanged(path: Path) -> Iterator[None]:
     """Refuse a file that is not the same after reading as before."""
-    before = path.stat()
+    before = state_of(path)
     yield
-    try:
-        after = path.stat()
-    except OSError:
-        after = None
-    if after is None or (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+    if before is None or state_of(path) != before:
         raise SourceError(
             f"{path.name} changed while it was read. Nothing was written; try again when it is at rest."
         )

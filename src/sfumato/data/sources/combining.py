@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sfumato.data.sources.base import Asked, Source, told_apart
@@ -26,6 +27,11 @@ class Queried(Source):
         """None: it is made over another source, never found by itself."""
         del asked
         return None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Those of the rows asked."""
+        return self.inner.files
 
     @property
     def description(self) -> str:
@@ -95,6 +101,11 @@ class Several(Source):
         """None: it is made of other sources, never found by itself."""
         del asked
         return None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All of them."""
+        return tuple(file for each in self.parts for file in each.files)
 
     @property
     def description(self) -> str:

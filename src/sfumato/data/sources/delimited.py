@@ -84,6 +84,11 @@ class CsvFile(Source):
         return cls(asked.path, asked.encoding, asked.delimiter, asked.names)
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
     def description(self) -> str:
         """The file's name."""
         return self.path.name

@@ -46,6 +46,11 @@ class DuckDBTable(Source):
         return cls(path, table, asked.query)
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
     def description(self) -> str:
         """Table and file."""
         return f"{self.path.name}::{self.table}" if self.query is None else f"the query on {self.path.name}"

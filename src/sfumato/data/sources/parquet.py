@@ -30,6 +30,11 @@ class ParquetFile(Source):
         return cls(asked.path) if asked.path and asked.suffix in (".parquet", ".pq") else None
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
     def description(self) -> str:
         """The file's name."""
         return self.path.name

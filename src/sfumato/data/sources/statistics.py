@@ -52,6 +52,11 @@ class StatisticalFile(Source):
         return cls(asked.path, asked.encoding) if asked.path and asked.suffix in READERS else None
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
     def description(self) -> str:
         """The file's name."""
         return self.path.name

@@ -46,6 +46,11 @@ class WorkbookSheet(Source):
         return cls(asked.path, asked.table) if asked.path and asked.suffix in cls.reads.split(", ") else None
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The file."""
+        return (self.path,)
+
+    @property
     def description(self) -> str:
         """The file's name, and the sheet's where it was said."""
         return self.path.name if self.sheet is None else f"{self.path.name}, sheet {self.sheet!r}"

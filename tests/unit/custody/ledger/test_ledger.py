@@ -10,7 +10,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import METHODS, publish, read_table
 from sfumato.custody.ledger import Ledger, compose_entries
-from sfumato.errors import LedgerError, PublishedBeforeError
+from sfumato.errors import LedgerError, PublishedBeforeError, SourceError
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
@@ -204,3 +204,25 @@ def test_a_file_that_is_no_ledger_is_refused(tmp_path, again, ledger):
     ledger.path.write_text("this is a letter, not a ledger, and it is long enough to be read as a page " * 40)
     with pytest.raises(LedgerError, match="cannot be used"):
         again()
+
+
+@pytest.mark.parametrize("is_pattern", [False, True])
+@pytest.mark.parametrize("query", [None, "from data"])
+def test_rows_that_changed_after_they_were_looked_up_are_not_published(tmp_path, ledger, is_pattern, query):
+    """The release would be of other rows than the ledger says; another of those rows would then pass for the first."""
+    schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    (tmp_path / "earlier.csv").write_text("job\n" + "a\nb\nb\n" * 90, encoding="utf-8")
+    design = RandomizedResponse(retention=0.5)
+    publish(read_table(tmp_path / "earlier.csv", schema), design, tmp_path / "1", ledger=ledger)
+    path = tmp_path / "people.csv"
+    path.write_text("job\n" + "a\nb\n" * 100, encoding="utf-8")
+    table = read_table(tmp_path / "peop*.csv" if is_pattern else path, schema, query=query)
+
+    def meanwhile(_sentence):
+        """The ledger tells of the earlier release after it looked these rows up, and before they are read to be published."""
+        path.write_text("job\n" + "a\na\nb\n" * 100, encoding="utf-8")
+
+    with pytest.raises(SourceError, match="changed between two readings"):
+        publish(table, design, tmp_path / "2", ledger=ledger, say=meanwhile)
+    assert not (tmp_path / "2").exists()
+    assert sum(each.counts for each in ledger.entries()) == 1
