@@ -9,8 +9,9 @@ from typing import Any
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.fitting import Misfit
+from sfumato.data.refusals import column_hint
 from sfumato.data.sources import open_source
-from sfumato.errors import nearest, without_origins
+from sfumato.errors import without_origins
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -115,7 +116,7 @@ def check_schema(
     """
     source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
     present = source.columns()
-    absent = tuple((name, nearest(name, present)) for name in schema.names if name not in present)
+    absent = tuple((name, column_hint(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)
     return SchemaCheck(
         (engine or DuckDBEngine()).misfits(source, known),

@@ -48,10 +48,15 @@ def require_columns(source: Source, attributes: Sequence[Attribute]) -> None:
     absent = [each.name for each in attributes if each.name not in present]
     if absent:
         names = ", ".join(repr(name) for name in absent)
-        close = difflib.get_close_matches(absent[0], present, n=1)
-        hint = (
-            f"did you mean {close[0]!r}?"
-            if close
-            else "correct the schema's names, or give the data that column."
-        )
+        hint = column_hint(absent[0], present)
         raise DataError(f"{source.description} has no column {names}; {hint}", attribute=absent[0])
+
+
+def column_hint(absent: str, present: Sequence[str]) -> str:
+    """What to do about a column that is not there: the nearest that is, never all of them, which may be cells."""
+    close = difflib.get_close_matches(absent, present, n=1)
+    return (
+        f"did you mean {close[0]!r}?"
+        if close
+        else "correct the schema's names, or give the data that column."
+    )

@@ -64,3 +64,12 @@ def test_explain_suggests_the_key_that_was_meant(run):
     outcome = run("schema", "explain", "recod")
     assert outcome.exit_code == 1
     assert "did you mean 'recode'?" in outcome.stderr
+
+
+def test_what_may_be_cells_of_a_file_without_a_header_is_not_said_in_complaints(run, folder):
+    """A name that is missing is told with the nearest there is, never with all of them."""
+    (folder / "bare.csv").write_text("Meier Hans,47,HIV\nKunz Eva,33,none\n", encoding="utf-8")
+    for more in ((), ("--query", "select job from data")):
+        outcome = run("schema", "check", "bare.csv", "schema.toml", *more)
+        assert outcome.exit_code == 1
+        assert "Meier" not in outcome.stderr

@@ -84,7 +84,7 @@ def test_a_query_calls_the_named_table_data(tmp_path):
         ("selekt job from data", "not SQL"),
         (
             "select SECRET_MARKER from data",
-            "is not there, .* The rows are called data, whose columns are 'job'",
+            "is not there, .* The rows are called data, their 2 columns as in the header line",
         ),
         ("select job from nowhere", "is not there"),
         ("select job from data; drop table data", "not SQL"),
@@ -96,6 +96,8 @@ def test_a_query_that_cannot_run_is_refused_before_a_row_is_read(tmp_path, query
     with pytest.raises(SourceError, match=reason) as caught:
         read_table(tmp_path / "people.csv", SCHEMA, query=query)
     assert "MARKER" not in str(caught.value)
+    # Without a header line the names would be somebody's cells.
+    assert "consent" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,8 @@ def columns_of_query(source: Source, known: tuple[str, ...] = ()) -> tuple[str, 
     except duckdb.ParserException:
         reason = "it is not SQL that DuckDB understands"
     except (duckdb.BinderException, duckdb.CatalogException):
-        columns = f", whose columns are {', '.join(map(repr, known))}" if known else ""
+        # How many and not which: without a header line their names are cells.
+        columns = f", their {len(known)} columns as in the header line" if known else ""
         reason = (
             "it names a table or a column that is not there, or compares text with numbers, which text files "
             f"hold as text: cast(age as double) > 30. The rows are called data{columns}"
