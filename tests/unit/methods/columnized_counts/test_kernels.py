@@ -121,6 +121,19 @@ def test_loose_items_go_round_the_columns():
     assert max(map(len, heaped)) >= 7
 
 
+def test_any_similarities_can_be_cut():
+    """Attributes alike in everything too: noise on few rows makes such, and must not decide whether a release exists."""
+    for values in itertools.product([0.0, 0.5, 1.0], repeat=6):
+        similarity = np.eye(4)
+        similarity[np.triu_indices(4, 1)] = values
+        similarity = np.maximum(similarity, similarity.T)
+        for number in (2, 3):
+            columns = columns_by_medoids(similarity, number)
+            assert len(columns) == number
+            assert all(columns)
+            assert sorted(itertools.chain(*columns)) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize("number", [0, 5])
 def test_an_impossible_number_of_columns_is_refused(number):
     """Between one and the number of attributes."""

@@ -72,7 +72,8 @@ def columns_by_medoids(similarity: npt.NDArray[Any], number: int, *, spread_loos
     import kmedoids
 
     # One processor: with several the sums, and so the ties, could come out differently.
-    medoids = np.sort(kmedoids.fasterpam(distances, number, init="build", n_cpu=1).medoids.astype(np.int64))
+    found = kmedoids.fasterpam(distances, number, init="build", n_cpu=1).medoids.astype(np.int64)
+    medoids = _completed(found, number, size)
     to_medoids = distances[:, medoids]
     labels = to_medoids.argmin(axis=1)
     labels[medoids] = np.arange(number)
@@ -82,6 +83,17 @@ def columns_by_medoids(similarity: npt.NDArray[Any], number: int, *, spread_loos
         labels[is_loose] = np.arange(np.count_nonzero(is_loose)) % number
     groups = (tuple(np.flatnonzero(labels == each).tolist()) for each in range(number))
     return tuple(sorted(groups))
+
+
+def _completed(medoids: npt.NDArray[np.int64], number: int, size: int) -> npt.NDArray[np.int64]:
+    """As many medoids as columns, in order.
+
+    Where attributes are alike in everything, a further medoid lowers no cost, and fewer are found. Any other then costs as
+    much: the first that are left join them.
+    """
+    found = np.unique(medoids)
+    left = np.setdiff1d(np.arange(size), found)
+    return np.sort(np.concatenate([found, left[: number - found.size]]))
 
 
 def overlapping_columns(
