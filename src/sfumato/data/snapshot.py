@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
+from sfumato.data.patience import PatientCursor
 from sfumato.data.sources.base import Asked, Source, fresh_name
 from sfumato.data.sql_text import quote_name
 from sfumato.values.schema import Attribute, Role, Schema
@@ -107,7 +108,9 @@ class Snapshot(Source):
         ]
         try:
             with self.original.relation(cursor) as rows:
-                cursor.execute(f"create table {self.name} as select {', '.join(columns)} from {rows}")
+                # Signals that reach DuckDB in the main thread come out as faults, or not at all.
+                patient = PatientCursor(cursor, f"Reading {self.description}")
+                patient.execute(f"create table {self.name} as select {', '.join(columns)} from {rows}")
         except BaseException:
             # The source may have changed under the reader, which is seen at its end.
             cursor.execute(f"drop table if exists {self.name}")

@@ -85,6 +85,23 @@ def test_control_c_stops_every_verb_that_reads(folder, start, verb):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_what_stops_the_only_reading_is_no_fault(folder, start, number):
+    """Rows that are read once, into the engine: it ends by the signal that it was sent, says no fault, and writes nothing."""
+    before = sorted(folder.iterdir())
+    verb = ("publish", "people.csv", "--schema", "schema.toml", "--out", "other", "--seed", "1")
+    method = ("--method", "anatomy", "--set", "l_value=2", "--set", "attribute=job")
+    process = start([*verb, *method, *ENDLESS], subprocess.PIPE)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=4)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert b"fault" not in stderr
+    assert process.returncode == 128 + number, stderr
+    assert stdout == b""
+    assert sorted(folder.iterdir()) == before
+
+
 def test_a_terminal_is_shown_phase_and_time_left(start):
     """On a terminal's stderr the phase, its share and the time left are shown; stdout stays clean."""
     ours, theirs = pty.openpty()
