@@ -114,7 +114,15 @@ def check_schema(
     job     missing     1
     job     outside     1
     """
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
+    source = open_source(
+        data,
+        table=table,
+        query=query,
+        encoding=encoding,
+        delimiter=delimiter,
+        names=names,
+        engine=engine,
+    )
     present = source.columns()
     absent = tuple((name, column_hint(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)

@@ -108,5 +108,13 @@ def read_knowledge(
     engine: Engine | None = None,
 ) -> Knowledge:
     """Outside records from anything :func:`~sfumato.data.private_table.read_table` takes."""
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
+    source = open_source(
+        data,
+        table=table,
+        query=query,
+        encoding=encoding,
+        delimiter=delimiter,
+        names=names,
+        engine=engine,
+    )
     return knowledge_from(source, schema, engine=engine)

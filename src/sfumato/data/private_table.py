@@ -213,7 +213,15 @@ def read_table(
     PrivateTable(job)
     """
     known = schema if isinstance(schema, Schema) else Schema.read(schema)
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
+    source = open_source(
+        data,
+        table=table,
+        query=query,
+        encoding=encoding,
+        delimiter=delimiter,
+        names=names,
+        engine=engine,
+    )
     present = source.columns()
     absent = [name for name in known.names if name not in present]
     if absent:

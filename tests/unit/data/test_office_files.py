@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
+from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.private_table import read_table
 from sfumato.data.sources import open_source, statistics
 from sfumato.errors import MissingExtraError, SourceError
@@ -230,6 +231,36 @@ def test_rows_come_by_stdin(monkeypatch, kind):
     assert folder.is_dir()
     del table
     assert not folder.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not show open files as files")
+def test_rows_by_stdin_have_no_name_and_stay_in_the_temporary_folder(monkeypatch, tmp_path):
+    """Whatever ends the process, kill -9 included, the system removes them with it."""
+    content = FRAME.assign(sex=["Male", "Female", None, None, "3"]).to_csv(index=False).encode()
+    monkeypatch.setattr(sys, "stdin", Piped(content))
+    table = read_table("-", SCHEMA, engine=DuckDBEngine(temporary_folder=tmp_path))
+    assert table.number_of_rows == 5
+    assert table.source.path.is_relative_to(tmp_path)
+    found = [each for each in tmp_path.rglob("*") if each.is_file() and not each.is_symlink()]
+    assert not any(b"Female" in each.read_bytes() for each in found)
+    table.close()
+    del table
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stdin_that_breaks_off_leaves_nothing(monkeypatch, tmp_path):
+    """A signal while another program still writes."""
+
+    class Stopping(io.BytesIO):
+        def read(self, *_):
+            raise SystemExit(143)
+
+    piped = Piped(b"")
+    piped.buffer = Stopping()
+    monkeypatch.setattr(sys, "stdin", piped)
+    with pytest.raises(SystemExit):
+        read_table("-", SCHEMA, engine=DuckDBEngine(temporary_folder=tmp_path))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_command_line_reads_stdin(tmp_path):

@@ -84,7 +84,15 @@ def infer_schema(
     >>> [(each.name, str(each.role), each.kind) for each in guess.findings]
     [('age', 'identifier', 'never read'), ('hiv', 'sensitive', 'categories')]
     """
-    source = open_source(data, table=table, query=query, encoding=encoding, delimiter=delimiter, names=names)
+    source = open_source(
+        data,
+        table=table,
+        query=query,
+        encoding=encoding,
+        delimiter=delimiter,
+        names=names,
+        engine=engine,
+    )
     if not has_header:
         refuse_values_as_names(source)
     profiling = engine if isinstance(engine, DuckDBEngine) else DuckDBEngine()

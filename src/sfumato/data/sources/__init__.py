@@ -9,12 +9,15 @@ import glob
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sfumato.data.sources.base import Asked, Source
 from sfumato.data.sources.combining import Queried, Several
 from sfumato.errors import SourceError, without_origins
 from sfumato.families import Members
+
+if TYPE_CHECKING:
+    from sfumato.data.engine import Engine
 
 SOURCES: Members[Source] = Members("sfumato.data.sources", Source, "kind")
 
@@ -28,6 +31,7 @@ def open_source(
     encoding: str | None = None,
     delimiter: str | None = None,
     names: Sequence[str] | None = None,
+    engine: Engine | None = None,
 ) -> Source:
     """Find out what kind of source something is.
 
@@ -46,13 +50,17 @@ def open_source(
         What stands between the cells of a text file, where its first lines do not tell.
     names
         Of the columns, in order, of a text file that has no header line.
+    engine
+        What will read the rows: those that come only once are kept where it keeps what exceeds memory.
 
     Raises
     ------
     SourceError
         When no kind recognises the data, or something was said that means nothing to it.
     """
-    asked = Asked(data, table, query, encoding, delimiter, None if names is None else tuple(names))
+    known_names = None if names is None else tuple(names)
+    place: Path | None = getattr(engine, "temporary_folder", None)
+    asked = Asked(data, table, query, encoding, delimiter, known_names, place)
     found = _files_of(asked)
     if len(found) > 1:
         parts = tuple(_recognised(replace(asked, data=each, query=None)) for each in found)

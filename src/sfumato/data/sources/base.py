@@ -43,6 +43,8 @@ class Asked:
         What stands between the cells of a text file.
     names
         Of the columns of a text file that has no header line.
+    temporary_folder
+        Where rows that come only once are kept; the system's place unless said otherwise.
     """
 
     data: Any
@@ -51,6 +53,7 @@ class Asked:
     encoding: str | None = None
     delimiter: str | None = None
     names: tuple[str, ...] | None = None
+    temporary_folder: Path | None = None
 
     @property
     def text(self) -> str:
@@ -74,9 +77,11 @@ class Asked:
 
     @property
     def options(self) -> tuple[str, ...]:
-        """Names of what was said besides the data."""
+        """Names of what was said of the data."""
         return tuple(
-            each.name for each in fields(self) if each.name != "data" and getattr(self, each.name) is not None
+            each.name
+            for each in fields(self)
+            if each.name not in ("data", "temporary_folder") and getattr(self, each.name) is not None
         )
 
 
