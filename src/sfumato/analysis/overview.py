@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import SfumatoError
-from sfumato.laws import WITHHELD_PROMISE
+from sfumato.laws import NOTHING_PROMISED, WITHHELD_PROMISE
 from sfumato.release.release import Release
 from sfumato.values.certainty import Certainty
 from sfumato.values.number_text import counted
@@ -74,7 +74,7 @@ class Overview:
     def summary(self) -> str:
         """A page for people."""
         promises = [each if each == WITHHELD_PROMISE else f"Promised: {each}" for each in self.promises] or [
-            "Nothing is promised."
+            NOTHING_PROMISED
         ]
         weaknesses = [f"Not protected: {each}" for each in self.weaknesses]
         commands = ["Go on with", *(f"  {each}" for each in self.examples)]

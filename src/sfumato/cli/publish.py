@@ -153,9 +153,9 @@ def _facts(release: Release) -> dict[str, Any]:
 
 
 def _summary(release: Release) -> str:
-    from sfumato.laws import WITHHELD_PROMISE
+    from sfumato.laws import NOTHING_PROMISED, WITHHELD_PROMISE
 
-    promises = [f"  {each.statement}" for each in release.guarantees]
+    promises = [f"  {each.statement}" for each in release.guarantees] or [f"  {NOTHING_PROMISED}"]
     if release.law.is_withheld:
         promises = [f"  {WITHHELD_PROMISE}"]
     title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"

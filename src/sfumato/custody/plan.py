@@ -10,6 +10,7 @@ from sfumato.custody.units import design_for_units, promises_for_units
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
+from sfumato.laws import NOTHING_PROMISED
 from sfumato.methods.accuracy import ExpectedErrors
 from sfumato.methods.base import Design
 from sfumato.values.bounds import MOST_ROWS
@@ -52,7 +53,8 @@ class Plan:
 
     def summary(self) -> str:
         """The promise in words, the tables, and what remains possible."""
-        promise = "\n".join(["Promise", *(f"  {each.statement}" for each in self.guarantees)])
+        stated = [each.statement for each in self.guarantees] or [NOTHING_PROMISED]
+        promise = "\n".join(["Promise", *(f"  {each}" for each in stated)])
         weaknesses = "\n".join(["Not prevented", *(f"  {each}" for each in self.design.weaknesses)])
         return "\n\n".join([promise, *(each.to_text() for each in self.tables), weaknesses])
 

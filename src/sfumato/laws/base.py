@@ -27,7 +27,10 @@ from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
-__all__ = ["WITHHELD_PROMISE", "Law", "Published", "Target", "refuse_unknown_target"]
+__all__ = ["NOTHING_PROMISED", "WITHHELD_PROMISE", "Law", "Published", "Target", "refuse_unknown_target"]
+
+NOTHING_PROMISED = "Nothing is promised."
+"""What stands where a method proves nothing of anybody."""
 
 WITHHELD_PROMISE = (
     "Cannot be checked: the law, the method's parameters and the numbers of its promise are withheld, since each of "

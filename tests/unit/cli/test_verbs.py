@@ -101,6 +101,15 @@ def test_publish_writes_a_release_and_says_the_promise(run, folder):
     assert load_release(folder / "release").manifest.reproducible is False
 
 
+@pytest.mark.parametrize("verb", [("plan",), ("publish", "--out", "release")], ids=lambda verb: verb[0])
+def test_where_nothing_is_promised_it_is_said(run, verb):
+    """Nothing below the word Promise would be read as some promise."""
+    method = ("--schema", "schema.toml", "--method", "distribution-resampling")
+    outcome = run(verb[0], "people.csv", *method, *verb[1:])
+    assert outcome.exit_code == 0
+    assert "Promise\n  Nothing is promised.\n" in outcome.stdout
+
+
 def test_publish_by_attribute_and_as_csv(run, folder):
     """Dotted names reach one attribute; the format is the one asked for."""
     settings = ("--set", "retention.job=0.25", "--format", "csv", "--out", "release")
