@@ -110,6 +110,7 @@ def targets_by_belief(sensitive: str, weights: Floats, surest: Floats) -> Result
 
     Examples
     --------
+    >>> import numpy as np
     >>> targets_by_belief("job", np.array([3.0, 1.0]), np.array([0.3, 0.95])).rows[-1]
     ('0.9 to 1', 1.0)
     """

@@ -53,7 +53,7 @@ def mine_table(
     >>> rows = {"receipt": [1, 1, 2, 2, 3], "article": ["bread", "milk", "bread", "milk", "tea"]}
     >>> found = mine_table(read_table(pa.table(rows), schema), Settings(minimum_support=0.5))
     >>> [str(each) for each in found.rules], found.rules[0].lift.estimate
-    (['bread => milk', 'milk => bread'], 1.5)
+    (['milk => bread', 'bread => milk'], 1.5)
     """
     chosen = settings or Settings()
     long = table.schema.long

@@ -56,7 +56,7 @@ def test_what_cannot_be_published_is_refused_as_for_a_folder():
     """A method for rows does not take units with many of them."""
     table = in_memory(read_table(ratings(40), LONG_SCHEMA))
     with pytest.raises(ParameterError, match="protects single rows"):
-        release_in_memory(table, METHODS.get("randomized-response")(retention=0.5))
+        release_in_memory(table, METHODS.get("anatomy")(l_value=2))
 
 
 def test_long_data_are_kept_by_unit_and_redrawn_by_unit():

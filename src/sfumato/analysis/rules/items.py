@@ -65,7 +65,7 @@ def items_of(
 
     Examples
     --------
-    >>> schema = Schema.from_toml('[attributes.job]\\nrole = "sensitive"\\ncategories = ["a", "b"]')
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
     >>> [each.text for each in items_of(schema, are_present=False)]
     ["job = 'a'", "job = 'b'"]
     """
