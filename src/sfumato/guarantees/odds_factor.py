@@ -22,7 +22,7 @@ class OddsFactor(DecoyPromise):
     Weaknesses
         A factor is no probability: where the others of a public group hold y, the odds are high before the row is
         seen, and then nearly certain. The plan and the attack ``small-sum`` show the worst groups. Someone who knows which
-        one other value u it would be instead has the factor T(y, y) / T(u, y) of the law's matrix , which the published
+        one other value u it would be instead has the factor T(y, y) / T(u, y) of the law's matrix, which the published
         counts give and which has no bound where another value is in every group. Someone who knows that nobody else holds y
         is told by any row that shows it. Draws of tied attributes multiply.
 

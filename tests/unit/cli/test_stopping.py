@@ -85,7 +85,9 @@ def test_control_c_stops_every_verb_that_reads(folder, start, verb):
     assert sorted(folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_what_stops_the_only_reading_is_no_fault(folder, start, number):
     """Rows that are read once, into the engine: it ends by the signal that it was sent, says no fault, and writes nothing."""
     before = sorted(folder.iterdir())
