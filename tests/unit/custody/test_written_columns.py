@@ -220,3 +220,11 @@ def test_letters_among_the_codes_of_stata_are_missing_values(tmp_path, is_listed
         missing_user_values={"v1": ["a"]},
     )
     assert infer_schema(path).schema["v1"].labels == ("ja", "nein", "(missing)")
+
+
+def test_numbers_of_many_decimals_without_a_telling_name_are_asked_about():
+    """Everybody's own weight, of which the mean is not 1, could be a measurement; two decimals are one."""
+    numbers = DRAW.gamma(4, 300, ROWS)
+    guess = guessed(q17=[f"{each:.6f}" for each in numbers], q18=[f"{each:.2f}" for each in numbers])
+    assert says(guess, "q17", 'role = "weight"')
+    assert not says(guess, "q18", 'role = "weight"')

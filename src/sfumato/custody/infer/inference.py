@@ -13,7 +13,14 @@ from typing import Any
 from sfumato.custody.infer.checks import Check, Harm
 from sfumato.custody.infer.edges import spread_edges, without_empty_bins
 from sfumato.custody.infer.inferred import ColumnFinding, InferredSchema
-from sfumato.custody.infer.kinds import HOURS_OF_A_DAY, Kind, date_bins, kind_of, prefix_length
+from sfumato.custody.infer.kinds import (
+    HOURS_OF_A_DAY,
+    Kind,
+    date_bins,
+    has_long_decimals,
+    kind_of,
+    prefix_length,
+)
 from sfumato.custody.infer.name_hints import HOUSEHOLD_WORDS, IDENTIFIER_WORDS, sensitive_word, suggests
 from sfumato.custody.infer.profiles import ColumnProfile, count_in_bins, profile_columns
 from sfumato.custody.infer.summaries import is_value
@@ -292,6 +299,14 @@ def _domain(
                 Check(
                     Harm.MISREAD,
                     "Its numbers can be read in two ways, with a mark for decimals or for thousands. Check decimal and thousands.",
+                )
+            )
+        if has_long_decimals(profile):
+            checks.append(
+                Check(
+                    Harm.WEIGHT,
+                    "Its numbers have more decimals than anybody measures, and would be published in bins. If they are survey weights, "
+                    'say role = "weight": those are checked and not published.',
                 )
             )
         if shape.digits is not None and shape.digits >= FEWEST_DIGITS_OF_CODES:

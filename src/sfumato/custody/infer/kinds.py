@@ -77,6 +77,11 @@ def _are_many_numbers(profile: ColumnProfile) -> bool:
     return profile.is_number and profile.number_of_values > MOST_LISTED_NUMBERS
 
 
+def has_long_decimals(profile: ColumnProfile) -> bool:
+    """Whether numbers have more decimals than anybody measures."""
+    return profile.shape.long_decimals >= 0.8
+
+
 def is_weight(profile: ColumnProfile) -> bool:
     """Whether a column looks like survey weights: positive, with more decimals than anybody measures.
 
@@ -87,7 +92,7 @@ def is_weight(profile: ColumnProfile) -> bool:
         return False
     if suggests(profile.words, EXPANSION_WORDS):
         return True
-    if profile.shape.long_decimals < 0.8:
+    if not has_long_decimals(profile):
         return False
     if suggests(profile.words, WEIGHT_WORDS):
         return True
