@@ -137,13 +137,15 @@ def publish(
     # Read before anything is made, so that a wrong key costs nothing.
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
-    files = table.source.files
+    is_entered = ledger is not None and not noise.is_reproducible
+    # The ledger looks the rows up by a reading of its own, which must have been of the same ones.
+    files = table.source.files if is_entered else ()
     before = [state_of(each) for each in files]
     with table.at_rest() as resting:
         chosen = admitted(resting, design)
         entry = (
             nullcontext()
-            if ledger is None or noise.is_reproducible
+            if ledger is None or not is_entered
             else entered(ledger, table, chosen, folder, again=again, say=say)
         )
         with entry:
@@ -153,7 +155,6 @@ def publish(
             gate = Gate(publication)
 
             def check(staging: Path, manifest: Manifest) -> None:
-                # The ledger looked the rows up by a reading of its own.
                 if [state_of(each) for each in files] != before:
                     refuse_changed_table()
                 refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
