@@ -154,16 +154,15 @@ def published_from_a_restless_query(number, folder):
 
 
 def assert_published_whole(number, folder):
-    """The rows were read once, and these are published; but rows drawn at random may not fit a design, about one in a thousand."""
+    """Nothing is refused: the rows were read once, and these are published. What is refused all the same is shown."""
     refusals = [
         said for each in range(number) if (said := published_from_a_restless_query(each, folder)) is not None
     ]
-    assert not any("changed" in said for said in refusals), refusals
-    assert len(refusals) <= 1, refusals
+    assert refusals == []
 
 
 def test_a_query_in_random_order_is_published_whole(tmp_path):
-    """Nothing is refused either, because it changed."""
+    """Rows that differ at every reading, by the designs in turn."""
     assert_published_whole(QUICK, tmp_path)
 
 
