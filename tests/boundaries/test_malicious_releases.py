@@ -109,6 +109,39 @@ def renamed(old, new):
     return change
 
 
+def words_as_conditions(block):
+    """Every promise takes as known what no program of ours would say; where there is none, one that tables decide."""
+    block["guarantees"] = block["guarantees"] or [
+        {"guarantee": "k-anonymity", "k": 1, "quasi_identifiers": ["sex"]}
+    ]
+    for each in block["guarantees"]:
+        each["given"] = [*each.get("given", ()), CERTIFIED]
+
+
+def words_as_a_parameter(block):
+    """The same, dressed as a parameter that the release declares."""
+    words_as_conditions(block)
+    block["chosen_from_private_data"][CERTIFIED] = CERTIFIED
+    for each in block["guarantees"]:
+        each["given"][-1] = f"the parameter {CERTIFIED}, chosen from the private rows"
+
+
+def words_as_an_attribute(block):
+    """The same, dressed as an attribute whose list was learned."""
+    words_as_conditions(block)
+    block["chosen_from_private_data"][f"categories of {CERTIFIED}"] = CERTIFIED
+    for each in block["guarantees"]:
+        each["given"][-1] = f"the list of categories of {CERTIFIED}, which was read off the private rows"
+
+
+CERTIFIED = "the certificate of an independent body that nobody can be identified"
+WORDS = {
+    "conditions": words_as_conditions,
+    "a parameter": words_as_a_parameter,
+    "an attribute": words_as_an_attribute,
+}
+
+
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
     """Releases of every method, and their manifests."""
@@ -139,6 +172,8 @@ def cases(originals, folder):
             for number, value in enumerate(evil[kind][:2]):
                 old = ("Sales", "job")[number]
                 yield name, f"{kind} for every {old}", changed(manifest, renamed(old, value))
+        for what, change in WORDS.items():
+            yield name, f"words as {what}", changed(manifest, change)
 
 
 class Page(HTMLParser):
@@ -232,10 +267,15 @@ def test_no_mutation_does_harm(name, originals, tmp_path, nobody_waits):
             ]
             assert sorted(each.name for each in tmp_path.iterdir()) == before
             assert_claims_no_more(release)
+            if what.startswith("words"):
+                # Words of a stranger beside a promise: nothing of the release is shown.
+                assert [code for _, code, _ in shown] == [1] * len(shown)
+                assert not [text for *_, text in shown if CERTIFIED in text]
+                assert page is None
         except AssertionError as error:
             raise AssertionError(f"{name}: {what}: {error}") from error
         number += 1
-    assert number == 26
+    assert number == 26 + len(WORDS)
 
 
 def assert_claims_no_more(folder):

@@ -9,7 +9,7 @@ import pytest
 
 from foreign import rewritten
 from samples import SCHEMA, people
-from sfumato import METHODS, load_release, publish, read_table
+from sfumato import METHODS, load_release, publish, read_table, write_report
 from sfumato.errors import SfumatoError
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
 from sfumato.methods.generalization.design import Generalization
@@ -167,8 +167,119 @@ def test_a_weaker_statement_is_a_promise_too(case, copied):
     assert release.guarantees
 
 
+CERTIFIED = "the certificate of an independent body that nobody can be identified"
+
+
+def chosen(name, how="looked at the rows"):
+    """A parameter said to have been chosen from the rows, and a promise that takes it as known, by the tool's words."""
+
+    def change(block):
+        block["chosen_from_private_data"][name] = how
+        for each in block["guarantees"]:
+            each["given"] = [*each.get("given", ()), f"the parameter {name}, chosen from the private rows"]
+
+    return change
+
+
+INVENTED = {
+    "a sentence": ("randomized-response", stated(0, given=[CERTIFIED])),
+    "a sentence beside counts": ("noisy-marginals", stated(0, given=[CERTIFIED])),
+    "a sentence beside rows": ("columnized-counts", stated(1, given=[CERTIFIED])),
+    "a sentence beside classes": ("generalization", stated(0, given=[CERTIFIED])),
+    "a sentence beside buckets": ("anatomy", stated(0, given=[CERTIFIED])),
+    "a sentence beside decoys": ("splu-gen", stated(0, given=[CERTIFIED])),
+    "a sentence beside samples": ("sample-perturb-scale", stated(0, given=[CERTIFIED])),
+    "a sentence after the right one": (
+        "randomized-response learned",
+        lambda block: block["guarantees"][0]["given"].append(CERTIFIED),
+    ),
+    "a list that nobody learned": (
+        "randomized-response",
+        stated(0, given=["the list of categories of job, which was read off the private rows"]),
+    ),
+    "a list of no attribute": (
+        "randomized-response",
+        stated(0, given=[f"the list of categories of {CERTIFIED}, which was read off the private rows"]),
+    ),
+    "a list of no attribute, declared": (
+        "randomized-response",
+        lambda block: (
+            block["chosen_from_private_data"].update({f"categories of {CERTIFIED}": "learned"}),
+            stated(0, given=[f"the list of categories of {CERTIFIED}, which was read off the private rows"])(
+                block
+            ),
+        ),
+    ),
+    "a parameter that nobody chose": (
+        "randomized-response",
+        stated(0, given=["the parameter retention, chosen from the private rows"]),
+    ),
+    "a parameter that is a sentence": ("randomized-response", chosen(CERTIFIED)),
+    "a parameter of another law": ("noisy-marginals", chosen("retention")),
+    "no word of a chosen parameter": (
+        "randomized-response",
+        lambda block: block["chosen_from_private_data"].update(retention="for the largest risk"),
+    ),
+    "no word of rows left out": ("threshold", stated(0, given=[])),
+    "another law's sentence": (
+        "randomized-response",
+        stated(0, given=["the number of rows or units, which is stated as public"]),
+    ),
+    "a category that is a sentence": (
+        "randomized-response",
+        also(
+            guarantee="reconstruction-risk",
+            sensitive="job",
+            quasi_identifiers=["sex"],
+            bound=0.9,
+            bound_by_value={CERTIFIED: 0.1},
+        ),
+    ),
+    "an attribute that is a sentence": ("randomized-response", stated(1, unbounded=[CERTIFIED])),
+}
+
+
+@pytest.mark.parametrize("case", list(INVENTED))
+def test_words_that_do_not_follow_are_refused_on_opening(case, copied):
+    """What a promise takes as known is said by the law, the attributes and what the manifest declares, in fixed words."""
+    name, change = INVENTED[case]
+    with pytest.raises(SfumatoError, match=r"do not follow|without saying|words that"):
+        load_release(rewritten(copied(name), change))
+
+
+def test_a_chosen_parameter_in_the_words_of_the_tool_is_believed(copied):
+    """The other side: what is declared and said in the fixed words opens."""
+    release = load_release(rewritten(copied("randomized-response"), chosen("retention")))
+    assert "given the parameter retention, chosen from the private rows" in release.guarantees[0].statement
+
+
+def test_words_of_a_promise_beside_its_numbers_are_never_shown(copied):
+    """A manifest describes each promise for people who read it raw; here the description is made anew."""
+
+    def describe(block):
+        for each in block["guarantees"]:
+            each["description"] = dict.fromkeys(each["description"], CERTIFIED)
+
+    release = load_release(rewritten(copied("randomized-response"), describe))
+    assert CERTIFIED not in str(release.overview().to_dict())
+    assert CERTIFIED not in release.overview().summary()
+
+
 def test_what_is_published_is_believed(originals):
     """Every release that the methods write opens again, with the promises that it was written with."""
     for folder in originals.iterdir():
         manifest = json.loads((folder / "datapackage.json").read_text(encoding="utf-8"))
         assert len(load_release(folder).guarantees) == len(manifest["sfumato"]["guarantees"])
+
+
+def test_other_words_of_a_release_are_marked_as_its_own_in_the_report(copied, tmp_path):
+    """What is not protected, what is assumed and what was chosen is said by the publisher and stands apart from the promise."""
+
+    def say(block):
+        block["not_protected"] = block["weaknesses"] = block["assumptions"] = [CERTIFIED]
+
+    release = load_release(rewritten(copied("randomized-response"), say))
+    page = write_report(release, tmp_path / "report.html").read_text(encoding="utf-8")
+    promise, rest = page.split("What is not protected</h2>", maxsplit=1)
+    assert CERTIFIED not in promise
+    assert rest.index("no program can check them") < rest.index(CERTIFIED)

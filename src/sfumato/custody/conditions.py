@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from sfumato.guarantees import Guarantee
-from sfumato.guarantees.base import about_learned_lists
+from sfumato.guarantees.base import about_chosen_parameters, about_learned_lists
 
 
 def conditional(
@@ -26,13 +26,7 @@ def conditional(
         Parameters that were chosen from the private rows, without a share of the promise spent on it.
     """
     about_lists = about_learned_lists(tuple(dict.fromkeys(learned)))
-    about_choices = (
-        (
-            f"the parameter{'s' if len(chosen) > 1 else ''} {' and '.join(sorted(chosen))}, chosen from the private rows",
-        )
-        if chosen
-        else ()
-    )
+    about_choices = about_chosen_parameters(chosen)
     return tuple(
         each.under(about_lists if each.holds_of_tables else (*about_lists, *about_choices))
         for each in guarantees

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Literal, get_args
@@ -34,6 +34,7 @@ from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.release.loading import load_release
 from sfumato.release.manifest import AS_IT_IS, Format, Manifest, TableEntry
+from sfumato.release.promises import CATEGORIES_OF, learned_lists, open_choices, unknown_choices
 from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.signature import Signer
@@ -243,23 +244,43 @@ def prepare(
     """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
     publication = design.publish(table, noise)
     settled = design.model_copy(update=dict(publication.settled))
-    choices = publication.chosen_from_private_data.keys() - set(publication.covered_choices)
-    # Lists that a method makes anew, such as merged values, may be learned where the table's were not.
-    published = (name for each in publication.tables for name in each.schema.learned)
+    learned = _learned(publication, table.schema)
     guarantees = conditional(
         promises_for_units(settled.guarantees(table.schema), settled, table.schema),
-        (*table.schema.publishable.learned, *published),
-        choices,
+        learned,
+        open_choices(publication.law, publication.chosen_from_private_data),
     )
     public = without_law(publication, settled.to_dict()["method"]) if withhold_law else publication
 
     def describe(entries: tuple[TableEntry, ...]) -> Manifest:
         manifest = describe_release(
-            settled, guarantees, public, table.schema, entries, is_reproducible=noise.is_reproducible
+            settled,
+            guarantees,
+            public,
+            table.schema,
+            entries,
+            learned=learned,
+            is_reproducible=noise.is_reproducible,
         )
         return without_numbers(manifest) if withhold_law else manifest
 
     return public, describe
+
+
+def _learned(publication: Publication, schema: Schema) -> tuple[str, ...]:
+    """Published attributes whose lists were read off the private rows.
+
+    Lists that a method makes anew, such as merged values, may be learned where the table's were not.
+    """
+    attributes = {each.name: each for table in publication.tables for each in table.schema.attributes}
+    published = Schema(attributes=tuple(attributes.values()))
+    asked = publication.law.question_schema(published)
+    unknown = unknown_choices(
+        publication.law, publication.chosen_from_private_data, {*asked.names, *attributes}
+    )
+    # A method that chose what its law cannot name would write a release that nobody can open.
+    assert not unknown, f"the law {type(publication.law).__name__} does not know {unknown[0]!r} to be chosen"
+    return learned_lists(asked, published, schema.publishable.learned)
 
 
 def describe_release(
@@ -269,6 +290,7 @@ def describe_release(
     schema: Schema,
     entries: tuple[TableEntry, ...],
     *,
+    learned: Sequence[str],
     is_reproducible: bool,
 ) -> Manifest:
     """The manifest of a release: what the method says of it, and what holds of every release.
@@ -285,10 +307,11 @@ def describe_release(
         Of the private table.
     entries
         The written files.
+    learned
+        Attributes whose lists of categories were read off the private rows.
     is_reproducible
         A seeded noise source was used, so the release protects nobody.
     """
-    learned = {f"categories of {name}": LEARNED for name in schema.publishable.learned}
     return Manifest(
         software=f"sfumato {__version__}",
         method=design.to_dict(),
@@ -312,7 +335,10 @@ def describe_release(
         weaknesses=design.weaknesses,
         citations=design.citations,
         column_notes=column_notes(publication),
-        chosen_from_private_data={**learned, **publication.chosen_from_private_data},
+        chosen_from_private_data={
+            **{f"{CATEGORIES_OF}{name}": LEARNED for name in learned},
+            **publication.chosen_from_private_data,
+        },
         reproducible=is_reproducible,
         privacy=_privacy(design, is_reproducible=is_reproducible),
     )

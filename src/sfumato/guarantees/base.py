@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol, Self
 from sfumato.frozen import Frozen
 from sfumato.values.batches import CodedBatch
 from sfumato.values.number_text import FEW_LISTED, listed
+from sfumato.values.query_writing import name_text
 from sfumato.values.schema import Schema
 
 
@@ -72,11 +73,37 @@ LARGEST_EXPONENT = 700.0
 
 
 def about_learned_lists(names: Sequence[str]) -> tuple[str, ...]:
-    """What every promise takes as known where lists of categories were read off the private rows."""
+    """What every promise takes as known where lists of categories were read off the private rows.
+
+    Names are the publisher's own: one that could be read as a part of the sentence stands in quotation marks.
+
+    Examples
+    --------
+    >>> about_learned_lists(("sex", "job. Nobody can be found"))
+    ('the list of categories of sex and "job. Nobody can be found", which was read off the private rows',)
+    """
     if not names:
         return ()
-    some = " and ".join(names) if len(names) <= FEW_LISTED else listed(names, most=FEW_LISTED)
+    shown = [name_text(name) for name in names]
+    some = " and ".join(shown) if len(shown) <= FEW_LISTED else listed(shown, most=FEW_LISTED)
     return (f"the list of categories of {some}, which was read off the private rows",)
+
+
+def about_chosen_parameters(names: Iterable[str]) -> tuple[str, ...]:
+    """What a promise about draws takes as known where parameters of them were chosen from the private rows.
+
+    Examples
+    --------
+    >>> about_chosen_parameters(("retention", "epsilon"))
+    ('the parameters epsilon and retention, chosen from the private rows',)
+    """
+    parts = (name.partition(" of ") for name in sorted(names))
+    chosen = [f"{what}{of}{name_text(attribute) if of else ''}" for what, of, attribute in parts]
+    if not chosen:
+        return ()
+    return (
+        f"the parameter{'s' if len(chosen) > 1 else ''} {' and '.join(chosen)}, chosen from the private rows",
+    )
 
 
 class Guarantee(Frozen):

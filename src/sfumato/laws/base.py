@@ -96,6 +96,17 @@ class Law(Frozen):
     is_withheld: ClassVar[bool] = False
     """Whether the numbers of the link are kept back, so that what it promises cannot be checked."""
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ()
+    """What may have been chosen from the private rows to make such a release, in the words that a promise names it by.
+
+    A name that ends in "of" is followed by an attribute's. A release that names anything else is refused: it could say
+    whatever it liked there.
+    """
+    accounted_choices: ClassVar[tuple[str, ...]] = ()
+    """Those of them that a promise accounts for by itself: it pays for them, or has a condition of its own."""
+    own_conditions: ClassVar[tuple[str, ...]] = ()
+    """What else a promise of such a release may take as known, each in words."""
+
     is_row_by_row: ClassVar[bool] = False
     """Whether published rows are the true ones, each changed value redrawn from its own true value and chance alone.
 

@@ -98,9 +98,7 @@ class Publication:
     assumptions, not_protected
         The method's own sentences for the manifest, beyond those that hold for every method.
     chosen_from_private_data
-        Parameter to how it was chosen by looking at the private rows; empty when none was.
-    covered_choices
-        Those of them that the promise covers by itself, by a share of its budget or a condition of its own.
+        Parameter, by a name that the law knows, to how it was chosen by looking at the private rows; empty when none was.
     settled
         Parameters of the design that were left open and have got their value from the private rows.
     warnings
@@ -113,6 +111,5 @@ class Publication:
     assumptions: tuple[str, ...] = ()
     not_protected: tuple[str, ...] = ()
     chosen_from_private_data: Mapping[str, str] = field(default_factory=dict)
-    covered_choices: tuple[str, ...] = ()
     settled: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

@@ -62,6 +62,11 @@ CUSTODIAN_ONLY = Banner(
     "may be published is made without the private table.",
 )
 
+IN_ITS_WORDS = Paragraph(
+    "These sentences are those of whoever made the release; no program can check them. They may take away from the promise "
+    "above, which was checked, and cannot add to it."
+)
+
 
 def describe_release(
     release: Release,
@@ -165,7 +170,7 @@ def _what_was_published(
         ("method", f"{design.title} ({release.method})" if design else release.method),
         *((name, _show_parameter(value, _help(design, name))) for name, value in parameters.items()),
         ("files", _show_files(manifest.tables)),
-        ("noise", manifest.privacy),
+        ("noise, as the release says", manifest.privacy),
         ("link to the truth", release.law.sentence),
         ("signature", _signed_by(release)),
     ]
@@ -288,7 +293,7 @@ def _not_protected(release: Release) -> Section:
             blocks += [Subheading(title), Bullets(items)]
     return Section(
         "What is not protected",
-        tuple(blocks) or (Paragraph("The release names nothing outside its promise."),),
+        (IN_ITS_WORDS, *blocks) if blocks else (Paragraph("The release names nothing outside its promise."),),
     )
 
 
@@ -298,7 +303,7 @@ def _chosen_from_private_data(release: Release) -> Section:
         explanation = (
             "These were chosen by looking at the private rows, which the promise does not account for:"
         )
-        blocks: tuple[Block, ...] = (Paragraph(explanation), Facts(tuple(chosen.items())))
+        blocks: tuple[Block, ...] = (Paragraph(explanation), Facts(tuple(chosen.items())), IN_ITS_WORDS)
     else:
         blocks = (Paragraph("Nothing: every parameter and every list of categories was fixed beforehand."),)
     return Section("Chosen by looking at the private data", blocks)

@@ -17,7 +17,7 @@ from sfumato.chance.distortion import (
 )
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, nearest
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.local_differential_privacy import retention_of_epsilon
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
@@ -25,7 +25,11 @@ from sfumato.methods.base import Design
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
 from sfumato.methods.randomized_response.kernels import RedrawCodes, RedrawItems
 from sfumato.methods.randomized_response.law.perturbed_items import PerturbedItems, promises_of_items
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows, promises_of_distortions
+from sfumato.methods.randomized_response.law.perturbed_rows import (
+    CHOSEN_FROM_ROWS,
+    PerturbedRows,
+    promises_of_distortions,
+)
 from sfumato.methods.randomized_response.plan.accuracy import (
     item_set_table,
     marginal_table,
@@ -152,6 +156,12 @@ class RandomizedResponse(Design):
 
     def _refuse_fine_choices(self) -> None:
         """A number chosen from the rows encodes them, the more digits the more."""
+        unknown = [name for name in self.choices if name not in CHOSEN_FROM_ROWS]
+        if unknown:
+            raise ValueError(
+                f"chosen_from_private_data names {unknown[0]!r}, which is no parameter that is chosen; "
+                f"{nearest(unknown[0], CHOSEN_FROM_ROWS)}"
+            )
         grids = (
             ("retention", self.retention, is_retention_on_grid, f"a multiple of {RETENTION_STEP:g}"),
             ("epsilon", self.epsilon, is_epsilon_on_grid, "1, 2 or 5 times a power of ten"),

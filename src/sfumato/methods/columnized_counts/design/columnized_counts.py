@@ -26,7 +26,12 @@ from sfumato.methods.columnized_counts.design.tables import (
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import PUBLIC_SIZE, TRUNCATION_KEY, NoisyRows
+from sfumato.methods.columnized_counts.law.noisy_rows import (
+    LEARNED_COLUMNS,
+    PUBLIC_SIZE,
+    TRUNCATION_KEY,
+    NoisyRows,
+)
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
 from sfumato.release.publication import Publication
@@ -226,7 +231,7 @@ class ColumnizedCounts(Design):
         form: Form = "additive" if self.is_truncated and self.truncation_key is None else "pointwise"
         uncovered = self.learns_columns and self.schema_share == 0
         conditions = [
-            *(["the columns, which were learned from the same rows"] if uncovered else []),
+            *([LEARNED_COLUMNS] if uncovered else []),
             *([TRUNCATION_KEY] if self.is_truncated and self.truncation_key else []),
         ]
         size = [PUBLIC_SIZE] if self.public_size is not None else []
@@ -264,8 +269,6 @@ class ColumnizedCounts(Design):
             assumptions=self._assumptions(),
             not_protected=("whether the columns together point to one row",) if self.is_cut else (),
             chosen_from_private_data=self._chosen(),
-            # Covered by a share of epsilon, or stated in the promise itself.
-            covered_choices=("columns",),
             warnings=() if has_rows(tables) else (NOTHING_PASSED,),
         )
 

@@ -47,6 +47,9 @@ TRUNCATION_KEY = "the public key of truncation"
 PUBLIC_SIZE = "the number of rows or units, which is stated as public"
 """What a promise takes as known where the number of rows is published as it is."""
 
+LEARNED_COLUMNS = "the columns, which were learned from the same rows"
+"""What a promise takes as known where no share of epsilon was spent on learning them."""
+
 DEPENDABLE = 0.99
 """Release probability from which a single published row is not there by luck."""
 
@@ -102,6 +105,10 @@ class NoisyRows(Law):
     total: NoisyTotal | None = None
     public_size: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("columns",)
+    # Paid for with a share of epsilon, or taken as known.
+    accounted_choices: ClassVar[tuple[str, ...]] = ("columns",)
+    own_conditions: ClassVar[tuple[str, ...]] = (LEARNED_COLUMNS, TRUNCATION_KEY, PUBLIC_SIZE)
     estimate_is: ClassVar[str] = (
         "spreads rows that were left out evenly over what was not published, and counts units that were left out as none; "
         "the interval holds without that"

@@ -16,7 +16,11 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
 from sfumato.laws.asking.questions import require_small
 from sfumato.laws.base import ItemColumns, Law, Published
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
+from sfumato.methods.randomized_response.law.perturbed_rows import (
+    CHOSEN_FROM_ROWS,
+    PerturbedCounts,
+    PerturbedRows,
+)
 from sfumato.values.arrays import Floats
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -43,6 +47,7 @@ class PerturbedItems(Law):
     """
 
     rows_are_independent: ClassVar[bool] = True
+    chosen_from_rows: ClassVar[tuple[str, ...]] = CHOSEN_FROM_ROWS
 
     law: Literal["perturbed-items"] = "perturbed-items"
     distortion: Distortion

@@ -54,6 +54,9 @@ from sfumato.values.selection import Tabulation
 LARGEST_PRODUCT = 1_000
 """Combinations of perturbed categories up to which the product of their matrices is written out."""
 
+CHOSEN_FROM_ROWS = ("retention", "epsilon", "matrix", "attributes")
+"""Parameters of redrawing that may be chosen by looking at the private rows."""
+
 LARGEST_OCCUPIED = 5_000_000
 """Cells up to which those that occur are estimated together."""
 
@@ -109,6 +112,7 @@ class PerturbedRows(Law):
     law: Literal["perturbed-rows"] = "perturbed-rows"
     distortions: dict[str, Distortion]
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = CHOSEN_FROM_ROWS
     is_row_by_row: ClassVar[bool] = True
 
     def withheld(self) -> Law:

@@ -11,7 +11,11 @@ from pydantic import Field, model_validator
 from sfumato.errors import NotIdentifiableError, ReleaseDamagedError
 from sfumato.laws.asking import names_of
 from sfumato.laws.base import Law, Published
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
+from sfumato.methods.randomized_response.law.perturbed_rows import (
+    CHOSEN_FROM_ROWS,
+    PerturbedCounts,
+    PerturbedRows,
+)
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import Feasibility
@@ -35,6 +39,7 @@ class Withheld(Law):
     law: Literal["withheld"] = "withheld"
     perturbed: Annotated[tuple[str, ...], Field(min_length=1)]
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = CHOSEN_FROM_ROWS
     is_withheld: ClassVar[bool] = True
     is_row_by_row: ClassVar[bool] = True
 

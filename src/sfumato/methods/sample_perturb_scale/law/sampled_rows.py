@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,8 @@ class SampledRows(Law):
     "From every group equal on sex at most 58 rows were drawn; each row's job was distorted by a public matrix
     (condition number 2), and each row then counts as often as its group was cut."
     """
+
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("merged values of",)
 
     law: Literal["sampled-rows"] = "sampled-rows"
     sensitive: str
