@@ -205,7 +205,7 @@ def attacked() -> dict[str, Attacked]:
         "differential-privacy": Attacked(
             "one person has one row, or as many as the promise says; published once",
             "every table of up to two rows with all noise up to 3 (noisy tables); up to three rows, every output, "
-            "the empty release included (columnized counts)",
+            "the empty release included (columnized counts); up to two rows with columns learned from noisy similarities",
             f"ratio {counts_true:.4f}, stated {counts_stated:.4f}; mass of unsafe outputs {delta_true:.4g}, stated delta {delta_stated:.4g}",
         ),
         "semantic-k-anonymity": Attacked(

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -94,6 +95,24 @@ class HeldFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def make_files_private(folder: Path) -> None:
+    """Let every file that is made in a folder from now on be its owner's alone (mode 600), whoever makes it.
+
+    A library opens its files by the mask of the process, which all threads share: to change it for a moment would change it
+    for files that others make meanwhile. A folder's default list of rights stands in place of the mask, for that folder.
+    Where the system has none (macOS, Windows, some network disks), the mode of the folder alone keeps others out.
+    """
+    if hasattr(os, "setxattr"):
+        with suppress(OSError):
+            os.setxattr(folder, "system.posix_acl_default", _OWNER_ALONE)
+
+
+# As Linux stores it: version 2, then kind, rights and no number, for the owner, the group and everybody else.
+_OWNER_ALONE = struct.pack("<I", 2) + b"".join(
+    struct.pack("<HHI", kind, rights, 0xFFFFFFFF) for kind, rights in ((0x01, 7), (0x04, 0), (0x20, 0))
+)
 
 
 def remove_abandoned(parent: Path, kind: str) -> None:

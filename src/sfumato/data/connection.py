@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sfumato.writing import HeldFolder
+from sfumato.writing import HeldFolder, make_files_private
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -99,6 +99,7 @@ class _Opened:
         parent = Path(tempfile.gettempdir()) if temporary_folder is None else temporary_folder
         # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
         self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+        make_files_private(self.spill.path)
         chosen: Settings = {**settings, **ENCIPHERED, "temp_directory": str(self.spill.path)}
         self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)
         self.declared: set[str] = set()

@@ -73,6 +73,19 @@ class SmallSumPrivacy(DecoyPromise):
         counts = tuple(range(self.smallest_count, self.largest_small_count + 1))
         return _best_answer(gammas, counts, self.relative_error, self.smallest_count)
 
+    def averaged(self, attribute: str, releases: int) -> float:
+        """The same for the mean over several releases of the same rows, each with decoys of its own.
+
+        A release more is to the attacker what a tied attribute more is: another draw about the same count.
+        """
+        if self.is_vacuous:
+            return 1.0
+        gammas = tuple(sorted(self.gamma_by_attribute[name] for name in self.tied_with(attribute)))
+        counts = tuple(range(self.smallest_count, self.largest_small_count + 1))
+        return _best_answer(
+            tuple(sorted(gammas * releases)), counts, self.relative_error, self.smallest_count
+        )
+
     @property
     def is_vacuous(self) -> bool:
         """Whether every value that it could be about was left out."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -59,6 +59,21 @@ class Design(Frozen):
         They are published, and the promises say that they take them as known: such numbers come from a coarse grid.
         """
         return {}
+
+    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+        """What so many releases of the same rows by this design tell together, in numbers where it has a formula for them.
+
+        Parameters
+        ----------
+        promises
+            What each of them promises.
+        sizes
+            Published attribute to its number of categories, where it is known.
+        releases
+            How many there are; at least two.
+        """
+        del promises, sizes, releases
+        return self.published_twice
 
     def planned_law(self, schema: Schema) -> Law | None:
         """The law from which a plan takes the errors of every attribute's counts.

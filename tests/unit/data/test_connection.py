@@ -229,6 +229,7 @@ def test_what_exceeds_memory_is_enciphered(tmp_path, monkeypatch, is_enciphered)
         assert sum(map(len, found.values())) > 10_000_000
         assert any(b"Quetzalcoatl" in content for content in found.values()) != is_enciphered
         assert spill_folders(engine).stat().st_mode & 0o777 == 0o700
+        assert {each.stat().st_mode & 0o777 for each in spill_folders(engine).iterdir()} == {0o600}
     assert not list(tmp_path.iterdir())
 
 

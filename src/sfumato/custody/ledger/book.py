@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Entry:
         Fingerprint of the private table.
     is_withdrawn
         The custodian has said that nobody else holds it.
+    sizes
+        Published attribute to its number of categories; empty in entries of older versions.
     """
 
     number: int
@@ -55,6 +57,7 @@ class Entry:
     guarantees: tuple[dict[str, Any], ...]
     table: Fingerprint
     is_withdrawn: bool = False
+    sizes: dict[str, int] = field(default_factory=dict)
 
     @property
     def method(self) -> str:
@@ -171,6 +174,7 @@ class Ledger:
         table: Fingerprint,
         design: dict[str, Any],
         guarantees: tuple[dict[str, Any], ...],
+        sizes: dict[str, int] | None = None,
     ) -> Entry:
         """Write down a release that is about to be made; :meth:`confirm` it afterwards.
 
@@ -185,6 +189,7 @@ class Ledger:
             design=design,
             guarantees=guarantees,
             table=table,
+            sizes=sizes or {},
         )
         with self._open() as book:
             number = book.execute(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sfumato.custody.ledger.book import Entry
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy, compose
+from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
-from sfumato.methods.base import METHODS
+from sfumato.methods.base import METHODS, Design
+
+COMPOSABLE = (DifferentialPrivacy, LocalDifferentialPrivacy, ItemDifferentialPrivacy)
+"""Promises whose numbers add up."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,9 @@ class Composition:
 
 
 def compose_entries(
-    entries: Sequence[Entry], *, planned: Sequence[tuple[str, Sequence[Guarantee]]] = ()
+    entries: Sequence[Entry],
+    *,
+    planned: Sequence[tuple[Design, Sequence[Guarantee], Mapping[str, int]]] = (),
 ) -> Composition:
     """What releases of one table, and some that are only planned, add up to.
 
@@ -68,41 +74,45 @@ def compose_entries(
     entries
         Of the ledger.
     planned
-        Method and promises of releases that are not made yet.
+        Design, promises and sizes of the attributes of releases that are not made yet.
     """
-    stated = [(each.method, tuple(_read(stored) for stored in each.guarantees)) for each in entries]
-    promises = [*stated, *((method, tuple(guarantees)) for method, guarantees in planned)]
-    together = (*_central(promises), *_local(promises))
-    composable = (DifferentialPrivacy, LocalDifferentialPrivacy)
+    made = [
+        (METHODS.read(each.design), tuple(_read(stored) for stored in each.guarantees), each.sizes)
+        for each in entries
+    ]
+    releases = [*made, *((design, tuple(promises), sizes) for design, promises, sizes in planned)]
+    promises = [stated for _, stated, _ in releases]
+    together = (*_central(promises), *_local(promises), *_of_items(promises))
+    methods = tuple(str(design.to_dict()["method"]) for design, *_ in releases)
+    # Where several parameters were used, the last release stands for all of its method.
     without = {
-        method: METHODS.get(method).published_twice
-        for method, guarantees in promises
-        if not any(isinstance(each, composable) for each in guarantees)
+        method: design.published_again(stated, sizes, methods.count(method))
+        if methods.count(method) > 1
+        else design.published_twice
+        for method, (design, stated, sizes) in zip(methods, releases, strict=True)
+        if not any(isinstance(each, COMPOSABLE) for each in stated)
     }
-    return Composition(tuple(entries), tuple(method for method, _ in planned), together, without)
+    return Composition(tuple(entries), methods[len(made) :], together, without)
 
 
 def _read(stored: dict[str, Any]) -> Guarantee:
     return GUARANTEES.read({key: value for key, value in stored.items() if key != "description"})
 
 
-def _central(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guarantee, ...]:
+def _central(promises: Sequence[tuple[Guarantee, ...]]) -> tuple[Guarantee, ...]:
     """Differential privacy of all releases that have it, for each neighbouring relation and kind of unit."""
     found: dict[tuple[str, int], list[DifferentialPrivacy]] = {}
-    for _, guarantees in promises:
+    for guarantees in promises:
         for each in guarantees:
             if isinstance(each, DifferentialPrivacy):
                 found.setdefault((each.relation, each.rows_per_unit), []).append(each)
     return tuple(compose(each) for each in found.values())
 
 
-def _local(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guarantee, ...]:
+def _local(promises: Sequence[tuple[Guarantee, ...]]) -> tuple[Guarantee, ...]:
     """Local differential privacy of all releases that have it: draws are independent, so epsilons add up."""
     local = [
-        each
-        for _, guarantees in promises
-        for each in guarantees
-        if isinstance(each, LocalDifferentialPrivacy)
+        each for guarantees in promises for each in guarantees if isinstance(each, LocalDifferentialPrivacy)
     ]
     if not local:
         return ()
@@ -123,3 +133,14 @@ def _local(promises: Sequence[tuple[str, tuple[Guarantee, ...]]]) -> tuple[Guara
             rows_per_unit=most,
         ),
     )
+
+
+def _of_items(promises: Sequence[tuple[Guarantee, ...]]) -> tuple[Guarantee, ...]:
+    """What units have of items, redrawn independently in every release: epsilons add up; none where one has none."""
+    found = [
+        each.epsilon for stated in promises for each in stated if isinstance(each, ItemDifferentialPrivacy)
+    ]
+    finite = [each for each in found if each is not None]
+    if not found:
+        return ()
+    return (ItemDifferentialPrivacy(epsilon=math.fsum(finite) if len(finite) == len(found) else None),)

@@ -36,7 +36,7 @@ def entered(
     found = _fingerprint(table, ledger)
     _refuse_or_say(ledger, found, table, design, again=again, say=say)
     guarantees = tuple(each.model_dump(mode="json") for each in _promises(design, table))
-    entry = ledger.enter(folder, found, design.to_dict(), guarantees)
+    entry = ledger.enter(folder, found, design.to_dict(), guarantees, _sizes(table))
     try:
         yield entry
     except BaseException:
@@ -46,7 +46,11 @@ def entered(
 
 
 def _promises(design: Design, table: PrivateTable) -> tuple[Guarantee, ...]:
-    return promises_for_units(design.guarantees(table.schema.publishable), design, table.schema)
+    return promises_for_units(design.guarantees(table.schema), design, table.schema)
+
+
+def _sizes(table: PrivateTable) -> dict[str, int]:
+    return {each.name: each.size for each in table.schema.publishable.attributes}
 
 
 def _fingerprint(table: PrivateTable, ledger: Ledger) -> Fingerprint:
@@ -61,7 +65,7 @@ def _refuse_or_say(
     """Refuse what adds up to more than one release; say what cannot be refused for certain."""
     earlier = ledger.of_table(found)
     out = [each for each in earlier if each.counts]
-    planned = [(str(design.to_dict()["method"]), _promises(design, table))]
+    planned = [(design, _promises(design, table), _sizes(table))]
     if out and not again:
         raise PublishedBeforeError(
             f"this table was published on {out[-1].when} by {out[-1].method} ({out[-1].folder}), and that release is "

@@ -20,7 +20,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
-from sfumato.values.number_text import counted, percent
+from sfumato.values.number_text import counted, percent, percent_as_stated
 
 Bound = Literal["chernoff", "exact"]
 Cap = Literal["uniform", "group"]
@@ -144,6 +144,19 @@ class ReconstructionPrivacy(Guarantee):
         count = min(rows, max(1, round(rows * frequency)))
         options = {key: value for key, value in self._parameters.items() if key != "error_probability"}
         return exact_tails(rows, count, **options)
+
+    def repeated(self, releases: int) -> str:
+        """How often a group that all share a value is reconstructed well from one release and from several.
+
+        Draws are fresh in each, so that m of them are as many perturbed rows as one of a group of m times the size.
+        """
+        rows = self.uniform_cap
+        once, together = (1 - self.true_tails(rows * number, 1.0).within for number in (1, releases))
+        return (
+            f"Of a group of {rows} rows that all share a value, one release gives a frequency that is more than "
+            f"{percent_as_stated(self.relative_error)} off with probability {once:.2g}, and the mean over {releases} with "
+            f"{together:.2g}."
+        )
 
     @property
     def sentence(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -24,11 +25,13 @@ from sfumato.methods.anatomy.kernels import (
 )
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
+from sfumato.methods.anatomy.plan import intersect_buckets
 from sfumato.methods.base import Design
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
+from sfumato.values.number_text import percent
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -98,6 +101,19 @@ class Anatomy(Design):
         """Small buckets for the first sensitive attribute."""
         first = schema.with_role(Role.SENSITIVE)[0]
         return cls(l_value=EXAMPLE_SIZE, attribute=first.name)
+
+    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+        """How many people are certain, and how often a value is named, by intersecting buckets."""
+        watched = [each.attribute for each in promises if isinstance(each, LDiversity)]
+        if not watched or watched[0] not in sizes:
+            return self.published_twice
+        values = sizes[watched[0]]
+        found = intersect_buckets(self.l_value, values, releases)
+        return (
+            f"{self.published_twice} After {releases} releases in buckets of {self.l_value}, for {values} equally frequent values: "
+            f"{percent(found.certain, decimals=1)} of the people are certain, and a guess among the values left is right with "
+            f"{found.chance:.2f} on average, where one release leaves 1 in {self.l_value}."
+        )
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """l-diversity of the sensitive attribute."""

@@ -25,11 +25,7 @@ from sfumato.methods.base import Design
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
 from sfumato.methods.randomized_response.kernels import RedrawCodes, RedrawItems
 from sfumato.methods.randomized_response.law.perturbed_items import PerturbedItems, promises_of_items
-from sfumato.methods.randomized_response.law.perturbed_rows import (
-    CHOSEN_FROM_ROWS,
-    PerturbedRows,
-    promises_of_distortions,
-)
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows, promises_of_distortions
 from sfumato.methods.randomized_response.plan.accuracy import (
     item_set_table,
     marginal_table,
@@ -148,7 +144,7 @@ class RandomizedResponse(Design):
                 f"epsilon={self.epsilon:.4g} is the total of a row, which numbers of its own for {own[0]!r} would "
                 "exceed. Give an epsilon for each of the other attributes instead, such as epsilon.NAME."
             )
-        if self.attributes is not None and len(set(self.attributes)) != len(self.attributes):
+        if len(set(self.attributes or ())) != len(self.attributes or ()):
             raise ValueError("attributes must be different from each other.")
         for name, rows in (self.matrix or {}).items():
             _own_matrix(name, rows)
@@ -156,12 +152,8 @@ class RandomizedResponse(Design):
 
     def _refuse_fine_choices(self) -> None:
         """A number chosen from the rows encodes them, the more digits the more."""
-        unknown = [name for name in self.choices if name not in CHOSEN_FROM_ROWS]
-        if unknown:
-            raise ValueError(
-                f"chosen_from_private_data names {unknown[0]!r}, which is no parameter that is chosen; "
-                f"{nearest(unknown[0], CHOSEN_FROM_ROWS)}"
-            )
+        for name in self.choices.keys() - {*PerturbedRows.chosen_from_rows}:
+            raise ValueError(f"chosen_from_private_data: {nearest(name, PerturbedRows.chosen_from_rows)}")
         grids = (
             ("retention", self.retention, is_retention_on_grid, f"a multiple of {RETENTION_STEP:g}"),
             ("epsilon", self.epsilon, is_epsilon_on_grid, "1, 2 or 5 times a power of ten"),
@@ -351,9 +343,8 @@ class RandomizedResponse(Design):
         """What was chosen by looking at the private rows: said by the user, or by calibration."""
         chosen = dict(self.chosen_from_private_data or {})
         if self.chosen_for is not None:
-            chosen.setdefault(
-                "retention", f"the most accurate on the private rows with {self.chosen_for.sentence}"
-            )
+            how = f"the most accurate on the private rows with {self.chosen_for.sentence}"
+            chosen.setdefault("retention", how)
         return chosen
 
     def _refuse_broken_promise(

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import stat
 
+import pyarrow as pa
 import pytest
 
 from samples import SCHEMA, people
-from sfumato import METHODS, publish, read_table
+from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.ledger import Ledger, compose_entries
 from sfumato.errors import LedgerError, PublishedBeforeError, SourceError
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.methods.splu_gen.design import SPLUGen
 from sfumato.values.schema import Schema
 
 
@@ -226,3 +231,64 @@ def test_rows_that_changed_after_they_were_looked_up_are_not_published(tmp_path,
         publish(table, design, tmp_path / "2", ledger=ledger, say=meanwhile)
     assert not (tmp_path / "2").exists()
     assert sum(each.counts for each in ledger.entries()) == 1
+
+
+COSTS = {
+    "anatomy": (
+        Anatomy(l_value=2),
+        r"After 2 releases in buckets of 2, for 4 equally frequent values: 66\.7 %",
+    ),
+    "decoys": (
+        SPLUGen(gamma=2),
+        r"wrong by more than 30 % with probability 0\.\d+; the mean over 2 releases is with 0\.\d+",
+    ),
+    "samples": (
+        SamplePerturbScale(retention=0.5, relative_error=0.3, error_probability=0.3),
+        r"30 % off with probability 0\.\d+, and the mean over 2 with \d",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(COSTS))
+def test_methods_without_an_epsilon_are_refused_with_a_number_of_their_own(name, again, ledger):
+    """Computed for the design and the table at hand; a third release has another number, and the ledger says the same."""
+    design, stated = COSTS[name]
+    again(design)
+    with pytest.raises(PublishedBeforeError, match=stated) as second:
+        again(design)
+    again(design, again=True)
+    with pytest.raises(PublishedBeforeError) as third:
+        again(design)
+    assert re.search(r"After 3 releases|over 3 ", str(third.value))
+    assert str(second.value) != str(third.value)
+    assert re.search(stated, compose_entries(ledger.entries()).summary())
+
+
+def test_averaging_releases_is_what_tied_attributes_are():
+    """The numbers of one to four draws about the same small counts, as computed elsewhere: .241, .124, .066, .037."""
+    promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=10)
+    found = [promise.averaged("job", releases) for releases in (1, 2, 3, 4)]
+    assert found == pytest.approx([0.241, 0.124, 0.066, 0.037], abs=5e-4)
+    assert found[0] == promise.error_probability("job")
+
+
+def test_epsilons_of_items_add_up(tmp_path, ledger):
+    """Baskets published twice."""
+    schema = Schema.from_toml(
+        '[long]\nunit = "who"\nitem = "what"\n[attributes.who]\nrole = "unit"\n'
+        '[attributes.what]\nrole = "sensitive"\ncategories = ["a", "b", "c"]\n'
+    )
+    rows = pa.table({"who": [f"u{n // 2}" for n in range(80)], "what": ["abc"[n % 3] for n in range(80)]})
+    for number in range(2):
+        table = read_table(rows, schema)
+        publish(
+            table,
+            RandomizedResponse(retention=0.5),
+            tmp_path / f"r{number}",
+            ledger=ledger,
+            again=True,
+            say=str,
+        )
+    (one,) = load_release(tmp_path / "r0").guarantees
+    (together,) = compose_entries(ledger.entries()).together
+    assert together.epsilon == pytest.approx(2 * one.epsilon)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -304,6 +305,12 @@ class SamplePerturbScale(Design):
             f"of freedom, level {SIGNIFICANCE}) does not tell apart, joined by {self.merge}"
         )
         return {f"merged values of {name}": reason for name in merged_values}
+
+    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+        """How often a reconstruction of a group that all share a value is right, from all samples together."""
+        del sizes
+        told = (each.repeated(releases) for each in promises if isinstance(each, ReconstructionPrivacy))
+        return " ".join((self.published_twice, *told))
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Caps with their true tails, rows kept and errors to expect; with a table, what becomes of its groups."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,6 +12,7 @@ from sfumato.chance.partition import Partition, largest_group_size
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
+from sfumato.guarantees import Guarantee
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.guarantees.odds_factor import OddsFactor
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
@@ -23,6 +24,7 @@ from sfumato.methods.splu_gen.plan.expectations import decoy_plan
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
 from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.counts import CountTable
+from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
@@ -277,6 +279,24 @@ class SPLUGen(Design):
                 "rows left out": f"those whose sensitive value fewer than {self.suppress_rarer_than} rows hold"
             },
         )
+
+    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+        """How seldom the mean of the published counts is wrong, and the odds of a value that is shown every time."""
+        del sizes
+        told = [self.published_twice]
+        for each in promises:
+            if isinstance(each, SmallSumPrivacy) and not each.is_vacuous:
+                name = min(each.gamma_by_attribute, key=each.error_probability)
+                told.append(
+                    f"A count of {name} up to {each.largest_small_count} was wrong by more than "
+                    f"{percent_as_stated(each.relative_error)} with probability {each.error_probability(name):.3f}; the mean over "
+                    f"{releases} releases is with {each.averaged(name, releases):.3f}."
+                )
+            if isinstance(each, OddsFactor):
+                told.append(
+                    f"A row that shows a value in all of them has its odds factor to the power of {releases}."
+                )
+        return " ".join(told)
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Questions to answer, and promises by attribute and count; with the table, whether groups exist."""
