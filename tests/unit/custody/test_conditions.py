@@ -10,6 +10,7 @@ from samples import SCHEMA, people
 from sfumato import METHODS, load_release, plan, publish, read_table, write_report
 from sfumato.guarantees.base import about_learned_lists
 from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.methods.splu_gen.design import SPLUGen
 from sfumato.values.schema import Schema
 
 LEARNED = Schema(
@@ -64,3 +65,11 @@ def test_of_sixty_learned_lists_a_promise_names_some():
     assert about_learned_lists(names[:2]) == (
         "the list of categories of v00 and v01, which was read off the private rows",
     )
+
+
+@pytest.mark.parametrize("design", [SPLUGen(gamma=2, suppress_rarer_than=5), SPLUGen(gamma=2)], ids=str)
+def test_a_plan_states_the_conditions_that_the_release_will(design, tmp_path):
+    """A threshold decides by the rows what is left out; who plans must read it before who opens the release does."""
+    release = publish(read_table(people(400), SCHEMA), design, tmp_path / "release", seed=1)
+    planned = plan(design, SCHEMA, 400).guarantees
+    assert [each.given for each in planned] == [each.given for each in release.guarantees]

@@ -273,12 +273,16 @@ class SPLUGen(Design):
                 "What holds for most people is no secret.",
                 "At most as many rows as make the number divisible by gamma were left out, at random.",
             ),
-            chosen_from_private_data={}
-            if self.suppress_rarer_than is None
-            else {
-                "rows left out": f"those whose sensitive value fewer than {self.suppress_rarer_than} rows hold"
-            },
+            chosen_from_private_data=self.choices,
         )
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """Which rows are left out, where a threshold decides it by how often their values occur."""
+        rarest = self.suppress_rarer_than
+        if rarest is None:
+            return {}
+        return {"rows left out": f"those whose sensitive value fewer than {rarest} rows hold"}
 
     def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
         """How seldom the mean of the published counts is wrong, and the odds of a value that is shown every time."""
