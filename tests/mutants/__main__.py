@@ -11,6 +11,7 @@ import os
 import random
 import secrets
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,10 +19,9 @@ from pathlib import Path
 from mutants import equivalent
 from mutants.mutations import Mutation, mutations
 from mutants.rooms import ROOMS, ROOT, files_of, own_tests
-from mutants.scores import Score, report, shown
-from mutants.trial import SECONDS_AT_LEAST, TIMES_THE_BASELINE, Outcome, Trial, run, warm_up
-
-PROGRESS_EVERY = 25
+from mutants.scores import Score, report
+from mutants.trial import Outcome
+from mutants.trying import Bench, BrokenTestsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -38,18 +38,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = ", ".join(f"{len(drawn[room])} of {len(pools[room])} in {room}" for room in drawn)
     print(f"seed {options.seed}: {sizes}", flush=True)
     tried = {room: [each for each in some if each.identity not in reasons] for room, some in drawn.items()}
-    files = {each.file for some in tried.values() for each in some}
-    tests = {file: tuple(own_tests(Path(file), is_quick=options.quick)) for file in sorted(files)}
-    limits = _limits(tests, options.jobs)
-    if limits is None:
-        return 2
-    scores, survivors = [], []
-    for room, some in tried.items():
-        outcomes = _outcomes(some, limits, options.jobs)
-        survivors += [
-            each for each, outcome in zip(some, outcomes, strict=True) if outcome is Outcome.SURVIVED
-        ]
-        scores.append(Score(room, Counter(outcomes), len(drawn[room]) - len(some)))
+    files = sorted({each.file for some in tried.values() for each in some})
+    tests = {file: tuple(own_tests(Path(file), is_quick=options.quick)) for file in files}
+    everything = [each for some in tried.values() for each in some]
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        bench = Bench(tests, place, options.keep or place / "lines", options.jobs, options.quick)
+        try:
+            outcomes = dict(zip(everything, bench.outcomes(everything), strict=True))
+        except BrokenTestsError as broken:
+            print(f"these fail without a mutant; make them pass first: {broken}", file=sys.stderr)
+            return 2
+    scores = [
+        Score(room, Counter(outcomes[each] for each in some), len(drawn[room]) - len(some))
+        for room, some in tried.items()
+    ]
+    survivors = [each for each in everything if outcomes[each] is Outcome.SURVIVED]
     print(report(scores, survivors))
     return int(bool(outdated) or not all(score.is_enough for score in scores))
 
@@ -68,7 +72,12 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rooms", type=_rooms, default=list(ROOMS), help=f"some of {','.join(ROOMS)}")
     parser.add_argument("--files", default="", help="only files whose path holds this text")
     parser.add_argument(
-        "--quick", action="store_true", help="unit tests and doctests only: faster, and never a higher score"
+        "--quick",
+        action="store_true",
+        help="only unit tests and doctests that run the mutated statement: faster, and never a higher score",
+    )
+    parser.add_argument(
+        "--keep", type=Path, help="folder where the lines that tests run are kept for the next run"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     return parser.parse_args(arguments)
@@ -87,45 +96,6 @@ def _pool(files: Sequence[Path], part: str) -> list[Mutation]:
     return [
         each for file in chosen for each in mutations((ROOT / file).read_text(encoding="utf-8"), str(file))
     ]
-
-
-def _limits(tests: dict[str, tuple[Path, ...]], jobs: int) -> dict[str, Trial] | None:
-    """For each file its tests with the seconds a mutant may use; nothing when they fail without a mutant.
-
-    Files of one folder share their tests but for doctests, so these are run once, with all their doctests.
-    """
-    warm_up()
-    sharing: dict[frozenset[Path], list[str]] = {}
-    for file, (*shared, _) in tests.items():
-        sharing.setdefault(frozenset(shared), []).append(file)
-    baselines = {shared: Trial((*sorted(shared), *map(Path, some))) for shared, some in sharing.items()}
-    limits = {}
-    for shared, outcome, seconds in run(baselines, jobs):
-        if outcome is not Outcome.SURVIVED:
-            print(
-                "these fail without a mutant; make them pass first:",
-                *baselines[shared].tests,
-                file=sys.stderr,
-            )
-            return None
-        for file in sharing[shared]:
-            limits[file] = Trial(tests[file], seconds=SECONDS_AT_LEAST + TIMES_THE_BASELINE * seconds)
-    return limits
-
-
-def _outcomes(some: Sequence[Mutation], limits: dict[str, Trial], jobs: int) -> list[Outcome]:
-    trials = {
-        number: Trial(limits[each.file].tests, each, limits[each.file].seconds)
-        for number, each in enumerate(some)
-    }
-    found = {}
-    for number, outcome, _ in run(trials, jobs):
-        found[number] = outcome
-        if not len(found) % PROGRESS_EVERY:
-            print(f"{len(found)} of {len(some)}", file=sys.stderr, flush=True)
-        if outcome is Outcome.SURVIVED:
-            print(f"survivor {len(found)}/{len(some)}: {shown(some[number])}", file=sys.stderr, flush=True)
-    return [found[number] for number in range(len(some))]
 
 
 if __name__ == "__main__":

@@ -59,6 +59,8 @@ class Mutation:
     mutated: str
     path: tuple[Step, ...] = field(repr=False, compare=False)
     replacement: ast.AST = field(repr=False, compare=False)
+    lines: tuple[int, ...] = field(default=(), repr=False, compare=False)
+    """Lines of the statement, without the statements inside it."""
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -136,7 +138,16 @@ def _here(place: _Place, statement: ast.stmt) -> Iterator[Mutation]:
                 mutated,
                 place.path,
                 copy.deepcopy(replacement),
+                _lines(statement),
             )
+
+
+def _lines(statement: ast.stmt) -> tuple[int, ...]:
+    inside = [
+        each.lineno for name in BODIES for each in getattr(statement, name, ()) if hasattr(each, "lineno")
+    ]
+    end = min(inside) - 1 if inside else statement.end_lineno or statement.lineno
+    return tuple(range(statement.lineno, max(end, statement.lineno) + 1))
 
 
 def _first_line(statement: ast.AST) -> ast.AST:

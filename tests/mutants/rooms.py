@@ -15,7 +15,9 @@ ROOMS = {
 GATED = ("laws", "guarantees")
 """Rooms whose score is required."""
 # What every law shares is tried by the laws that use it.
-TESTS_OF_USERS = {"laws": "tests/unit/methods/*/test_law.py"}
+TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law.py",)}
+# Promises are held against every way tiny tables can be published, and against the laws of releases.
+WIDE_TESTS = {"guarantees": ("tests/exact/test_*.py", "tests/boundaries/test_promises_follow.py")}
 
 
 def files_of(room: str) -> list[Path]:
@@ -45,8 +47,7 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
     unit = [path for path in unit if path.stem.removeprefix("test_") not in _private_half(parts)]
     own = [f"test_{part}" for part in reversed(parts)]
     unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
-    if parts[0] in TESTS_OF_USERS:
-        unit += sorted(ROOT.glob(TESTS_OF_USERS[parts[0]]))
+    unit += [path for pattern in TESTS_OF_USERS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]
     depth = 2 if parts[0] == "methods" else 1
     subjects = {path.stem for path in (ROOT / PACKAGE / Path(*parts[:depth])).rglob("*.py")}
     subjects |= set(parts[:depth]) - {"methods"}
@@ -56,6 +57,8 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
         for path in sorted((ROOT / "tests" / name).glob("test_*.py"))
         if path.stem.removeprefix("test_") in subjects
     ]
+    if not is_quick:
+        wide += [path for pattern in WIDE_TESTS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]
     return [path.relative_to(ROOT) for path in (*unit, *wide, ROOT / file)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -58,6 +59,12 @@ class Score:
             f"{self.room:<12} {self.share:7.1%}   killed {self.killed} of {self.tried} ({clock} by the clock), "
             f"{self.equivalent} equivalent{verdict}"
         )
+
+
+def say(text: str) -> None:
+    """Something for whoever waits."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
 
 
 def shown(mutation: Mutation) -> str:

@@ -16,7 +16,7 @@ import resource
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -24,6 +24,7 @@ from types import CodeType, ModuleType
 from typing import TypeVar
 
 from mutants.mutations import Mutation
+from mutants.reaching import Chosen
 from mutants.rooms import ROOT, module_name
 
 # Loaded once in the parent; a child inherits them.
@@ -35,6 +36,8 @@ TIMES_THE_BASELINE = 4
 # A process that waits for ever uses no processor time.
 WALL_TIMES_PROCESSOR = 20
 SECONDS_BETWEEN_LOOKS = 0.02
+NO_TESTS = 5
+"""Pytest's exit code where nothing was collected."""
 
 
 class Outcome(Enum):
@@ -53,6 +56,8 @@ class Trial:
     mutation: Mutation | None = None
     seconds: float = 600
     """Processor seconds it may use."""
+    chosen: tuple[str, ...] | None = None
+    """Only these of the tests, in this order; all as they stand when not given."""
 
 
 Key = TypeVar("Key")
@@ -73,7 +78,7 @@ def run(trials: dict[Key, Trial], jobs: int) -> Iterator[tuple[Key, Outcome, flo
             ended, status, used = os.wait4(process, os.WNOHANG)
             if ended:
                 del running[process]
-                yield key, _outcome(os.waitstatus_to_exitcode(status)), used.ru_utime + used.ru_stime
+                yield key, outcome_of(os.waitstatus_to_exitcode(status)), used.ru_utime + used.ru_stime
 
 
 def warm_up() -> None:
@@ -82,8 +87,10 @@ def warm_up() -> None:
         importlib.import_module(name)
 
 
-def _outcome(code: int) -> Outcome:
-    if code == 0:
+def outcome_of(code: int) -> Outcome:
+    """What an exit code says."""
+    # Where no test was there to run, none has seen anything.
+    if code in {0, NO_TESTS}:
         return Outcome.SURVIVED
     # A signal ends what uses up its time.
     return Outcome.ENDLESS if code < 0 else Outcome.KILLED
@@ -102,28 +109,29 @@ def _start(trial: Trial) -> int:
 
 
 def _run_tests(trial: Trial) -> int:
-    import pytest
-
     limit = int(trial.seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    os.chdir(ROOT)
-    sys.path.insert(0, str(ROOT / "src"))
     if trial.mutation is not None:
         sys.meta_path.insert(0, MutantFinder(trial.mutation))
+    return run_pytest(trial.tests, [] if trial.chosen is None else [Chosen(trial.chosen)])
+
+
+def run_pytest(tests: Iterable[Path], plugins: Sequence[object]) -> int:
+    """Pytest's exit code, of a process that says nothing."""
+    import pytest
+
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT / "src"))
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
-    return int(
-        pytest.main(
-            [
-                *("-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"),
-                # The same examples each time, and none kept for the next run.
-                *("--hypothesis-seed=0", "-p", "mutants.quick_examples"),
-                *map(str, trial.tests),
-            ]
-        )
-    )
+    options = [
+        *("-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", "--assert=plain", "--tb=no"),
+        # The same examples each time, and none kept for the next run.
+        *("--hypothesis-seed=0", "-p", "mutants.quick_examples"),
+    ]
+    return int(pytest.main([*options, *map(str, tests)], plugins=list(plugins)))
 
 
 class MutantFinder(importlib.abc.MetaPathFinder):

@@ -10,10 +10,14 @@ import pytest
 
 from sfumato.chance.distortion import TwoValued
 from sfumato.guarantees.amplification import Amplification
+from sfumato.guarantees.belief_bound import BeliefBound
+from sfumato.guarantees.belief_growth import BeliefGrowth
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks
+from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -106,6 +110,130 @@ def amplified(gammas, **changes):
 def test_amplification_within_another(stated, kept, is_within):
     """No larger gamma of any attribute that is stated, and nothing more that is unbounded."""
     assert stated.is_within(kept) is is_within
+
+
+def item(epsilon, **changes):
+    """Local differential privacy of single items."""
+    return ItemDifferentialPrivacy(epsilon=epsilon, **changes)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept", "is_within"),
+    [
+        (item(1.0), item(1.0), True),
+        (item(1.0), item(1.1), False),
+        (item(1.0), item(0.9), True),
+        (item(None), item(0.9), True),
+        (item(None), item(None), True),
+        (item(1.0), item(None), False),
+        (item(1.0), item(1.0, given=("a",)), False),
+        (item(1.0, given=("a",)), item(1.0), True),
+        (item(None), item(0.9, given=("a",)), False),
+    ],
+)
+def test_privacy_of_items_within_another(stated, kept, is_within):
+    """No larger epsilon; a promise of nothing is kept by every other, given no more."""
+    assert stated.is_within(kept) is is_within
+
+
+def crowd(k, **changes):
+    """Semantic anonymity among so many."""
+    return SemanticKAnonymity(k=k, **changes)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept", "is_within"),
+    [
+        (crowd(5), crowd(5), True),
+        (crowd(5), crowd(6), True),
+        (crowd(5), crowd(4), False),
+        (crowd(5, epsilon=0.1), crowd(5, epsilon=0.1), True),
+        (crowd(5, epsilon=0.1), crowd(5), True),
+        (crowd(5), crowd(5, epsilon=0.1), False),
+        (crowd(5, scope="each-column"), crowd(5), True),
+        (crowd(5, scope="each-column"), crowd(5, scope="each-column"), True),
+        (crowd(5), crowd(5, scope="each-column"), False),
+        (crowd(5), crowd(5, whole_units=True), True),
+        (crowd(5, whole_units=True), crowd(5, whole_units=True), True),
+        (crowd(5, whole_units=True), crowd(5), False),
+        (crowd(5), crowd(5, given=("a",)), False),
+    ],
+)
+def test_semantic_anonymity_within_another(stated, kept, is_within):
+    """Crowds as large, a factor no larger, of as much of a row, of as many rows, given no more."""
+    assert stated.is_within(kept) is is_within
+
+
+@pytest.mark.parametrize(
+    ("stated", "kept", "is_within"),
+    [
+        ({"l_value": 2}, {"l_value": 2}, True),
+        ({"l_value": 2}, {"l_value": 2.1}, True),
+        ({"l_value": 2}, {"l_value": 1.9}, False),
+        ({"l_value": 2, "variant": "distinct"}, {"l_value": 3}, False),
+        (
+            {"l_value": 2, "variant": "recursive", "c": 2},
+            {"l_value": 3, "variant": "recursive", "c": 3},
+            False,
+        ),
+        (
+            {"l_value": 2, "variant": "recursive", "c": 2},
+            {"l_value": 3, "variant": "recursive", "c": 2},
+            True,
+        ),
+    ],
+)
+def test_diversity_within_another(stated, kept, is_within):
+    """Of the same kind, of as many values."""
+    promises = [LDiversity(attribute="job", **each) for each in (stated, kept)]
+    assert promises[0].is_within(promises[1]) is is_within
+
+
+# Two attributes of gamma 3: a row has 9, a root of 3, so beliefs grow by (3 - 1) / (3 + 1), and 0.1 becomes 0.5.
+OF_ROWS = amplified({"job": 3.0, "pay": 3.0})
+
+
+@pytest.mark.parametrize(
+    ("stated", "premises", "follows"),
+    [
+        (BeliefGrowth(growth=0.5), [OF_ROWS], True),
+        (BeliefGrowth(growth=0.4999), [OF_ROWS], False),
+        (BeliefGrowth(growth=0.5), [], False),
+        (BeliefGrowth(growth=0.5), [amplified({"job": 99.0}), OF_ROWS], True),
+        (BeliefGrowth(growth=0.5), [local({"job": 0.01})], False),
+        (BeliefGrowth(growth=0.5), [OF_ROWS.under(["a"])], False),
+        (BeliefGrowth(growth=0.5, given=("a",)), [OF_ROWS.under(["a"])], True),
+        (BeliefGrowth(growth=0.999), [amplified({"job": 3.0}, unbounded=("pay",))], False),
+        (BeliefBound(prior=0.1, posterior=0.5), [OF_ROWS], True),
+        (BeliefBound(prior=0.1, posterior=0.499), [OF_ROWS], False),
+        (BeliefBound(prior=0.1, posterior=0.5), [], False),
+        (BeliefBound(prior=0.1, posterior=0.5), [amplified({"job": 99.0}), OF_ROWS], True),
+        (BeliefBound(prior=0.1, posterior=0.5), [local({"job": 0.01})], False),
+        (BeliefBound(prior=0.1, posterior=0.5), [OF_ROWS.under(["a"])], False),
+        (BeliefBound(prior=0.1, posterior=0.5, given=("a",)), [OF_ROWS.under(["a"])], True),
+        (BeliefBound(prior=0.1, posterior=0.999), [amplified({"job": 3.0}, unbounded=("pay",))], False),
+    ],
+)
+def test_what_is_promised_of_beliefs_follows_from_the_amplification_of_whole_rows(stated, premises, follows):
+    """From any one premise that is an amplification, given no more."""
+    assert stated.follows_from(premises, None) is follows
+
+
+def test_a_promise_follows_from_one_of_its_own_kind():
+    """Whichever of several it is; another kind, however strong, says nothing."""
+    stated = crowd(5, given=("a",))
+    assert stated.follows_from([item(0.1), crowd(4), crowd(6)], None)
+    assert not stated.follows_from([item(0.1), crowd(4)], None)
+    assert not stated.follows_from([crowd(6, given=("a", "b"))], None)
+
+
+def test_conditions_are_each_named_once():
+    """In the order in which they came; a promise is under what it was given, and no more."""
+    promise = item(1.0, given=("a", "b")).under(["b", "c"])
+    assert promise.given == ("a", "b", "c")
+    assert promise.is_under(["c", "a"])
+    assert promise.is_under([])
+    assert not promise.is_under(["a", "d"])
 
 
 ATTRIBUTES = tuple(

@@ -1,0 +1,190 @@
+"""What the tests make of many mutants: first those that run the mutated statement, then all others of its file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mutants.mutations import Mutation
+from mutants.nursery import Nursery, Task, changed_functions
+from mutants.reaching import Reach, read
+from mutants.rooms import ROOT
+from mutants.scores import say, shown
+from mutants.trial import (
+    SECONDS_AT_LEAST,
+    TIMES_THE_BASELINE,
+    Outcome,
+    Trial,
+    outcome_of,
+    run,
+    run_pytest,
+    warm_up,
+)
+
+PROGRESS_EVERY = 25
+
+
+class BrokenTestsError(Exception):
+    """Tests that fail without a mutant."""
+
+
+@dataclass(frozen=True)
+class Bench:
+    """How mutants are tried.
+
+    Parameters
+    ----------
+    tests
+        Of each file.
+    folder
+        For what is written while they run.
+    kept
+        Where the lines that tests run are kept, each file of tests once while it is the same.
+    jobs
+        Processes at once.
+    is_quick
+        Whether mutants that the tests of their statement let through are tried by no others.
+    """
+
+    tests: Mapping[str, tuple[Path, ...]]
+    folder: Path
+    kept: Path
+    jobs: int
+    is_quick: bool = False
+
+    def outcomes(self, some: Sequence[Mutation]) -> list[Outcome]:
+        """What the tests do with each mutant.
+
+        Raises
+        ------
+        BrokenTestsError
+            When they fail without one.
+        """
+        warm_up()
+        self.kept.mkdir(parents=True, exist_ok=True)
+        found = {number: outcome_of(code) for number, code in self._in_nursery(some).items()}
+        reach = self._reach()
+        near = [reach.tests_of(each.file, each.lines, self.tests[each.file]) for each in some]
+        # What is done on importing is tried by importing.
+        again = [number for number in range(len(some)) if number not in found and near[number]]
+        found |= self._imported(some, {number: near[number] for number in again}, reach)
+        left = [
+            number for number in range(len(some)) if found.get(number, Outcome.SURVIVED) is Outcome.SURVIVED
+        ]
+        if not self.is_quick:
+            rest = {number: self._others(some[number], near[number], reach) for number in left}
+            found |= self._imported(some, {number: tests for number, tests in rest.items() if tests}, reach)
+        outcomes = [found.get(number, Outcome.SURVIVED) for number in range(len(some))]
+        for each, outcome in zip(some, outcomes, strict=True):
+            if outcome is Outcome.SURVIVED:
+                say(f"survivor: {shown(each)}")
+        return outcomes
+
+    def _others(self, mutation: Mutation, near: Sequence[str], reach: Reach) -> list[str]:
+        """All tests of a mutant's file but some; all of them where importing computes what a mutant changes."""
+        tests = reach.all_of(self.tests[mutation.file])
+        tried = set(near)
+        return [each for each in tests if each not in tried]
+
+    def _imported(
+        self, some: Sequence[Mutation], chosen: Mapping[int, Sequence[str]], reach: Reach
+    ) -> dict[int, Outcome]:
+        trials = {}
+        for number, tests in chosen.items():
+            files = tuple(dict.fromkeys(Path(test.split("::")[0]) for test in tests))
+            trials[number] = Trial(files, some[number], _seconds(tests, reach), tuple(tests))
+        found = {}
+        for done, (number, outcome, _) in enumerate(run(trials, self.jobs), start=1):
+            found[number] = outcome
+            if not done % PROGRESS_EVERY:
+                say(f"{done} of {len(trials)} by importing")
+        return found
+
+    def _records(self) -> dict[Path, Path]:
+        return {
+            file: self.kept / f"{_digest(file)}.json" for file in sorted(set().union(*self.tests.values()))
+        }
+
+    def _reach(self) -> Reach:
+        return read(path for path in self._records().values() if path.exists())
+
+    def _in_nursery(self, some: Sequence[Mutation]) -> dict[int, int]:
+        """Exit codes of the mutants of functions' bodies that some test reaches."""
+        records = self._records()
+        results = self.folder / "results.txt"
+        results.touch()
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                plans = [self._recordings(records), self._slips(some, results)]
+                nursery = Nursery(plans, self.folder, self.jobs, _writer(results))
+                code = run_pytest(records, [nursery])
+            finally:
+                os._exit(code)
+        os.waitpid(process, 0)
+        codes = dict(json.loads(line) for line in results.read_text(encoding="utf-8").splitlines())
+        broken = [str(file) for place, file in enumerate(records) if codes.get(-1 - place, 0)]
+        if broken or DONE not in codes:
+            raise BrokenTestsError(", ".join(broken) or "they cannot be collected")
+        return {number: code for number, code in codes.items() if number >= 0 and number != DONE}
+
+    def _recordings(self, records: Mapping[Path, Path]) -> Callable[[Sequence[str]], dict[int, Task]]:
+        """Files of tests that were not recorded, numbered below zero."""
+
+        def plan(tests: Sequence[str]) -> dict[int, Task]:
+            by_file: dict[str, list[str]] = {}
+            for test in tests:
+                by_file.setdefault(test.split("::")[0], []).append(test)
+            return {
+                -1 - place: Task(tuple(by_file[str(file)]), record=path)
+                for place, (file, path) in enumerate(records.items())
+                if not path.exists() and str(file) in by_file
+            }
+
+        return plan
+
+    def _slips(
+        self, some: Sequence[Mutation], results: Path
+    ) -> Callable[[Sequence[str]], dict[int, Task] | None]:
+        def plan(tests: Sequence[str]) -> dict[int, Task] | None:
+            if any(json.loads(line)[1] for line in results.read_text(encoding="utf-8").splitlines()):
+                return None
+            _writer(results)(DONE, 0)
+            reach, there = self._reach(), set(tests)
+            found = {}
+            for number, each in enumerate(some):
+                near = [
+                    test
+                    for test in reach.tests_of(each.file, each.lines, self.tests[each.file])
+                    if test in there
+                ]
+                if near and changed_functions(each) is not None:
+                    found[number] = Task(tuple(near), each, seconds=_seconds(near, reach))
+            return found
+
+        return plan
+
+
+DONE = 10**9
+"""Number that says that everything was recorded."""
+
+
+def _seconds(tests: Iterable[str], reach: Reach) -> float:
+    return SECONDS_AT_LEAST + TIMES_THE_BASELINE * sum(reach.seconds[test] for test in tests)
+
+
+def _writer(path: Path) -> Callable[[int, int], None]:
+    def write(number: int, code: int) -> None:
+        with path.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps([number, code]) + "\n")
+
+    return write
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(str(file).encode() + b"\0" + (ROOT / file).read_bytes()).hexdigest()[:32]
