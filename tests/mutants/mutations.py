@@ -34,10 +34,11 @@ NOT_FORMULA = frozenset(
         "casting",
         "order",
         "subok",
+        "repr",
     ]
 )
 NOT_FORMULA_CALLS = frozenset(
-    ["cast", "isinstance", "issubclass", "TypeVar", "ConfigDict", "NewType", "getLogger"]
+    ["cast", "isinstance", "issubclass", "TypeVar", "ConfigDict", "NewType", "getLogger", "in_parts"]
 )
 # Bodies are reached as statements of their own, so a statement is shown by its first line.
 BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -190,9 +191,16 @@ def _is_left_out(node: ast.AST) -> bool:
         return node.arg in NOT_FORMULA - {"axis", "keepdims"}
     if isinstance(node, ast.BinOp):
         return is_text(node)
-    return isinstance(
+    return _is_no_number(node) or isinstance(
         node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr | ast.AsyncFunctionDef
     )
+
+
+def _is_no_number(node: ast.AST) -> bool:
+    """Whether a statement is for the type checker, or says how work is divided: no result depends on that."""
+    if isinstance(node, ast.If):
+        return ast.unparse(node.test) == "TYPE_CHECKING"
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).endswith("_AT_ONCE")
 
 
 def _is_field_left_out(node: ast.AST, name: str) -> bool:

@@ -70,6 +70,10 @@ def test_a_slip_of_each_kind(source, kind, expected):
         "x = zip(a, strict=True)",
         "x = 1e-12",
         "for _ in range(60): ...",
+        "x: int = field(repr=False)",
+        "if TYPE_CHECKING:\n    x = 3",
+        "CELLS_AT_ONCE = 2**20",
+        "for part in in_parts(n, each=3 * a, at_once=b): ...",
     ],
 )
 def test_nothing_is_tried_where_no_number_comes_from(source):

@@ -68,7 +68,7 @@ class Bench:
         self.kept.mkdir(parents=True, exist_ok=True)
         found = {number: outcome_of(code) for number, code in self._in_nursery(some).items()}
         reach = self._reach()
-        near = [reach.tests_of(each.file, each.lines, self.tests[each.file]) for each in some]
+        near = [self._near(each, reach) for each in some]
         # What is done on importing is tried by importing.
         again = [number for number in range(len(some)) if number not in found and near[number]]
         found |= self._imported(some, {number: near[number] for number in again}, reach)
@@ -83,6 +83,14 @@ class Bench:
             if outcome is Outcome.SURVIVED:
                 say(f"survivor: {shown(each)}")
         return outcomes
+
+    def _near(self, mutation: Mutation, reach: Reach) -> list[str]:
+        """Tests that run a mutant's statement; what is done on importing, those that run anything of its file."""
+        tests = self.tests[mutation.file]
+        found = reach.tests_of(mutation.file, mutation.lines, tests)
+        if found or changed_functions(mutation) is not None:
+            return found
+        return reach.tests_of(mutation.file, reach.tests_of_lines.get(mutation.file, ()), tests)
 
     def _others(self, mutation: Mutation, near: Sequence[str], reach: Reach) -> list[str]:
         """All tests of a mutant's file but some; all of them where importing computes what a mutant changes."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
 from sfumato.values.arrays import Booleans, Counts, Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.parts import in_parts
 from sfumato.values.schema import Role
 
 Merging = Literal["any", "keeping", "none"]
@@ -165,11 +166,10 @@ class ClassCounts:
 
     def parts(self) -> Iterator[Integers]:
         """Dense counts ``(classes, values)`` of some classes at a time."""
-        step = max(CELLS_AT_ONCE // self.size, 1)
-        for first in range(0, self.number_of_classes, step):
-            number = min(step, self.number_of_classes - first)
-            inside = slice(*np.searchsorted(self.classes, (first, first + number)))
-            cells = (self.classes[inside] - first) * self.size + self.values[inside]
+        for part in in_parts(self.number_of_classes, each=self.size, at_once=CELLS_AT_ONCE):
+            number = part.stop - part.start
+            inside = slice(*np.searchsorted(self.classes, (part.start, part.stop)))
+            cells = (self.classes[inside] - part.start) * self.size + self.values[inside]
             counted = np.bincount(cells, weights=self.counts[inside], minlength=number * self.size)
             yield counted.reshape(number, self.size).astype(np.int64)
 

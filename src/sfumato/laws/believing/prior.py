@@ -159,13 +159,10 @@ class SharedPrior:
         logs = np.tile(np.log(self.margin), (len(combinations), 1))
         for place, name in enumerate(names):
             if name in self.given_value:
-                table = np.log(np.maximum(self.given_value[name], LEAST_SHARE))
-                table = np.where(
-                    self.number_of_rows * self.shares[name][:, np.newaxis] >= fewest_rows, table, 0.0
-                )
-                logs += self.temper * table[combinations[:, place]]
-        logs -= logs.max(axis=1, keepdims=True, initial=-np.inf)
-        return _normalised(np.exp(logs))
+                is_used = self.number_of_rows * self.shares[name] >= fewest_rows
+                table = self.temper * np.log(self.given_value[name]) * is_used[:, np.newaxis]
+                logs += table[combinations[:, place]]
+        return _from_logarithms(logs)
 
     def without_rows(self, names: Sequence[str], combinations: Integers, added: Floats) -> Floats:
         """Beliefs about people, each from estimates without one row of theirs, ``(people, values)``.
@@ -187,14 +184,12 @@ class SharedPrior:
             (table, variances), codes = self.estimates[name], combinations[:, place]
             own, whole = table[codes] - added, np.clip(table, 0, None)
             if self.only_outliers:
-                column = np.clip(table.sum(axis=0), 0, None)
-                own = _standing_out(own, variances[codes], column / max(float(column.sum()), 1.0), len(table))
+                own = _standing_out(own, variances[codes], _column_shares(table), len(table))
                 whole = outliers(table, variances)
             cells = np.clip(own, 0, None) + PSEUDO_COUNT * self.shares[name][codes][:, np.newaxis]
             totals = whole.sum(axis=0) + PSEUDO_COUNT
-            logs += self.temper * np.log(np.maximum(cells / totals, LEAST_SHARE))
-        logs -= logs.max(axis=1, keepdims=True, initial=-np.inf)
-        return _normalised(np.exp(logs))
+            logs += self.temper * np.log(cells / totals)
+        return _from_logarithms(logs)
 
     def group_sizes(self, names: Sequence[str], combinations: Integers) -> Floats:
         """Rows to expect with some public values, attributes taken to be independent, ``(combinations,)``."""
@@ -205,8 +200,19 @@ class SharedPrior:
 
 
 def _normalised(weights: Floats) -> Floats:
-    padded = np.maximum(weights, LEAST_SHARE * weights.sum(axis=-1, keepdims=True))
-    return np.asarray(padded / padded.sum(axis=-1, keepdims=True))
+    shares = np.maximum(weights / weights.sum(axis=-1, keepdims=True), LEAST_SHARE)
+    return np.asarray(shares / shares.sum(axis=-1, keepdims=True))
+
+
+def _from_logarithms(logs: Floats) -> Floats:
+    """Shares in proportion to numbers that may be too small to be written, ``(people, values)``."""
+    return _normalised(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
+
+
+def _column_shares(estimates: Floats) -> Floats:
+    """Shares of the values in a two-way table; values that are estimated below none have none."""
+    column = np.clip(estimates.sum(axis=0), 0, None)
+    return np.asarray(column / max(float(column.sum()), 1.0))
 
 
 def outliers(estimates: Floats, variances: Floats) -> Floats:
@@ -231,8 +237,7 @@ def outliers(estimates: Floats, variances: Floats) -> Floats:
     >>> outliers(table, np.ones_like(table))[:2, 1].round(1).tolist()
     [10.0, 1.2]
     """
-    column = np.clip(estimates.sum(axis=0), 0, None)
-    return _standing_out(estimates, variances, column / max(float(column.sum()), 1.0), len(estimates))
+    return _standing_out(estimates, variances, _column_shares(estimates), len(estimates))
 
 
 def _standing_out(estimates: Floats, variances: Floats, shares: Floats, categories: int) -> Floats:

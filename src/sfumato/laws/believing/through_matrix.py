@@ -7,7 +7,7 @@ others is what is believed beforehand, and the own row, whichever it is, the evi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,6 +17,7 @@ from sfumato.laws.believing.grouped_rows import GroupedRows
 from sfumato.laws.believing.prior import SharedPrior
 from sfumato.laws.believing.targets import places_among
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.parts import in_parts
 
 CONCENTRATIONS = (1e4, 60.0, 15.0, 4.0, 1.0, 0.3)
 """Rows of prior belief tried, from groups that say nothing of their own to groups by themselves."""
@@ -27,7 +28,7 @@ STEPS = 200
 TOLERANCE = 1e-6
 """Largest change of a share at which a fit stops."""
 
-CELLS_OF_A_BLOCK = 4_000_000
+CELLS_AT_ONCE = 4_000_000
 """Numbers worked on at a time."""
 
 
@@ -75,10 +76,11 @@ def compositions(
     shares[rows <= 0] = prior[rows <= 0]
     for _ in range(steps):
         if not moving.size:
-            break
+            return shares
         now = shares[moving]
-        expected = np.maximum(now @ channel, np.finfo(float).tiny)
-        linked = now * ((counts[moving] / expected) @ channel.T)
+        expected = now @ channel
+        ratio = np.divide(counts[moving], expected, out=np.zeros_like(expected), where=expected > 0)
+        linked = now * (ratio @ channel.T)
         following = (concentration * prior[moving] + linked) / (concentration + rows[moving])[:, np.newaxis]
         # Expectation-maximization keeps the sum; rounding over many steps does not.
         following /= following.sum(axis=1, keepdims=True)
@@ -237,11 +239,10 @@ class GroupBeliefs:
                 result[part] = kept * others + (1 - kept) * of_group[groups[part]]
         return found, before
 
-    def _blocks(self, groups: Integers) -> list[tuple[slice, _Cells]]:
+    def _blocks(self, groups: Integers) -> Iterator[tuple[slice, _Cells]]:
         """Some groups at a time, with the cells of each that hold rows."""
-        width = max(1, CELLS_OF_A_BLOCK // len(self.rows.channel) ** 2)
-        parts = [slice(at, min(at + width, len(groups))) for at in range(0, len(groups), width)]
-        return [(part, self._cells(groups[part])) for part in parts]
+        parts = in_parts(len(groups), each=len(self.rows.channel) ** 2, at_once=CELLS_AT_ONCE)
+        return ((part, self._cells(groups[part])) for part in parts)
 
     def _cells(self, groups: Integers) -> _Cells:
         # People asked about may share a group; its cells are worked out once.

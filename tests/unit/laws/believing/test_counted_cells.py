@@ -66,3 +66,44 @@ def test_where_nothing_is_possible_the_belief_beforehand_remains():
     """A release that its law does not explain says nothing."""
     found = expected_counts(np.array([0]), np.array([3]), lambda rows: np.zeros(rows.shape), np.array([0.25]))
     assert found.tolist() == [0.25]
+
+
+def by_hand(numbers, likelihood, mean):
+    """Mean of the numbers tried, each weighed by prior and likelihood."""
+    weights = [believed(n, mean) * likelihood(n) for n in numbers]
+    return sum(n * each for n, each in zip(numbers, weights, strict=True)) / sum(weights)
+
+
+def test_cells_of_different_widths_are_each_counted_once():
+    """Two numbers possible in one cell, forty in another, one in a third; a mean of none is a millionth of a row."""
+    low, high = np.array([3, 0, 7]), np.array([4, 39, 7])
+    means = np.array([2.0, 5.0, 0.0])
+    found = expected_counts(low, high, lambda rows: 1.0 / (1 + (rows - 6.0) ** 2), means)
+    expected = [
+        by_hand(range(a, b + 1), lambda n: 1 / (1 + (n - 6) ** 2), max(mean, 1e-6))
+        for a, b, mean in zip(low, high, means, strict=True)
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_cell_that_was_believed_empty_holds_few():
+    """From none to nine rows alike by what was published: a millionth of a row, and one surprise in a hundred."""
+    found = expected_counts(np.array([0]), np.array([9]), lambda rows: np.ones(rows.shape), np.array([0.0]))
+    np.testing.assert_allclose(found, [by_hand(range(10), lambda _: 1, 1e-6)], rtol=1e-12)
+
+
+def test_very_many_numbers_are_tried_at_even_distances():
+    """Of 1,201 every third, 401 in all, the ends included."""
+    flat = expected_counts(
+        np.array([0]), np.array([1_200]), lambda rows: np.ones(rows.shape), np.array([700.0])
+    )
+    np.testing.assert_allclose(flat, [by_hand(range(0, 1_201, 3), lambda _: 1, 700)], rtol=1e-9)
+
+
+def test_members_of_cells_without_rows_are_believed_what_was_believed():
+    """Nothing expected: the prior; of somebody else too, since five rows of it are all there is."""
+    nothing, prior = np.zeros((2, 2)), np.array([[0.2, 0.8], [0.5, 0.5]])
+    for are_members in (True, False):
+        np.testing.assert_allclose(beliefs_of_counts(nothing, prior, are_members=are_members), prior)
+    half = beliefs_of_counts(np.array([[0.25, 0.25]]), prior[:1], are_members=False)
+    np.testing.assert_allclose(half, [[(0.25 + 1) / 5.5, (0.25 + 4) / 5.5]])

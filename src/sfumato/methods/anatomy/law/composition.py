@@ -16,6 +16,7 @@ from sfumato.laws.asking import feasible
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.feasibility import Feasibility, most_likely
+from sfumato.values.parts import in_parts
 
 ROWS = "rows"
 """The published table of public attributes and buckets."""
@@ -33,7 +34,7 @@ covariance at a time is computed from the buckets."""
 MOST_SEPARATE_SPREADS = 3
 """Spreads up to which a pass over the buckets for each is quicker than the cube."""
 
-CELLS_OF_A_CHUNK = 4_000_000
+CELLS_AT_ONCE = 4_000_000
 """Numbers of the dense pieces in which bucket and value tables are multiplied: 32 MB."""
 
 SMALLEST_EIGENVALUE = 1e-10
@@ -122,15 +123,14 @@ class BucketComposition:
         """Pieces of A over the different buckets ``(n, values)``, with ``times / size^2`` of each ``(n,)``."""
         different, times = self._different
         size = self.number_of_values
-        rows = max(CELLS_OF_A_CHUNK // (size + 1), 1)
-        for start in range(0, len(different), rows):
-            places = different[start : start + rows]
+        for part in in_parts(len(different), each=size + 1, at_once=CELLS_AT_ONCE):
+            places = different[part]
             # The number -1 of an empty place is the last column, which is cut off again.
             incidence = np.zeros((len(places), size + 1))
             for column in places.T:
                 incidence[np.arange(len(places)), column] += 1
             incidence = incidence[:, :size]
-            yield incidence, times[start : start + rows] / incidence.sum(axis=1) ** 2
+            yield incidence, times[part] / incidence.sum(axis=1) ** 2
 
     def _gram(self, weight_by_value: Floats) -> Floats:
         """``A'K diag(A w) KA``, ``(values, values)``."""

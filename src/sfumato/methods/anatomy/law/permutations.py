@@ -7,11 +7,12 @@ import functools
 import numpy as np
 
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.parts import in_parts
 
 LARGEST_EXACT = 12
 """Bucket size up to which sums over permutations are exact; the cost doubles with each more."""
 
-NUMBERS_OF_A_CHUNK = 2**17
+NUMBERS_AT_ONCE = 2**17
 """Partial sums kept at a time: a megabyte, which stays in the cache."""
 
 ROUNDS_OF_BALANCE = 100
@@ -50,9 +51,7 @@ def permutation_marginals(likelihoods: Floats) -> tuple[Floats, Floats]:
     size, _, number = likelihoods.shape
     marginals = np.empty_like(likelihoods)
     weights = np.empty(number)
-    width = max(NUMBERS_OF_A_CHUNK >> size, 16)
-    for start in range(0, number, width):
-        part = slice(start, start + width)
+    for part in in_parts(number, each=1 << size, at_once=NUMBERS_AT_ONCE):
         scales = likelihoods[:, :, part].max(axis=1)
         # Rows are scaled to a largest entry of one, so that long products stay within a double.
         matrix = likelihoods[:, :, part] / _positive(scales)[:, np.newaxis]
@@ -103,9 +102,7 @@ def balanced_marginals(
     """
     size, _, number = likelihoods.shape
     marginals = np.empty(likelihoods.shape)
-    width = max(NUMBERS_OF_A_CHUNK // size**2, 16)
-    for start in range(0, number, width):
-        part = slice(start, start + width)
+    for part in in_parts(number, each=size**2, at_once=NUMBERS_AT_ONCE):
         scaled = np.ascontiguousarray(likelihoods[:, :, part])
         scaled = scaled / _positive(scaled.sum(axis=1, keepdims=True))
         for _ in range(rounds):
@@ -149,9 +146,7 @@ def draw_permutations(likelihoods: Floats, generator: np.random.Generator) -> In
     """
     size, _, number = likelihoods.shape
     drawn = np.empty((size, number), np.int64)
-    width = max(NUMBERS_OF_A_CHUNK >> size, 16)
-    for start in range(0, number, width):
-        part = slice(start, start + width)
+    for part in in_parts(number, each=1 << size, at_once=NUMBERS_AT_ONCE):
         scales = likelihoods[:, :, part].max(axis=1, keepdims=True)
         matrix = likelihoods[:, :, part] / scales
         backward = _backward(matrix)

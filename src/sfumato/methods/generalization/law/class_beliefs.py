@@ -9,11 +9,12 @@ import numpy as np
 
 from sfumato.laws.believing.prior import PSEUDO_COUNT
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.parts import in_parts
 
 DISTANCE = 0.7
 """Power with which a class's people are told apart by what is believed of them anyway: naive Bayes is too sure at 1."""
 
-NUMBERS_OF_A_BLOCK = 20_000_000
+NUMBERS_AT_ONCE = 20_000_000
 """Pairs of people and classes looked at at a time."""
 
 
@@ -60,8 +61,7 @@ class PublishedClasses:
         """
         rows = self.counts.sum(axis=1)
         covered = np.prod([each.sum(axis=1) for each in self.possible], axis=0, dtype=np.float64)
-        width = max(1, NUMBERS_OF_A_BLOCK // max(len(rows), 1))
-        parts = [slice(at, min(at + width, len(combinations))) for at in range(0, len(combinations), width)]
+        parts = tuple(in_parts(len(combinations), each=len(rows), at_once=NUMBERS_AT_ONCE))
         sums, people = np.zeros_like(self.counts), np.zeros(len(rows))
         for part in parts:
             may_be = self._matching(combinations[part])
@@ -90,10 +90,8 @@ class PublishedClasses:
         combinations, counts
             ``(combinations, attributes)`` and ``(combinations, values)``: the rows of a table.
         """
-        width = max(1, NUMBERS_OF_A_BLOCK // max(len(self.counts), 1))
         found = np.zeros_like(self.counts)
-        for at in range(0, len(combinations), width):
-            part = slice(at, at + width)
+        for part in in_parts(len(combinations), each=len(self.counts), at_once=NUMBERS_AT_ONCE):
             found += self._matching(combinations[part]).T.astype(np.float64) @ counts[part]
         return found
 

@@ -17,6 +17,7 @@ from sfumato.guarantees.odds_factor import odds_factor
 from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.counts import OccupiedCounts
+from sfumato.values.parts import in_parts
 from sfumato.values.query_writing import write_condition
 
 MOST_PAIRS = 28
@@ -127,10 +128,7 @@ class PublicGroups:
         The counts are published ones. A group's share of the value is the table's, or one group in all is anything
         (spike and slab); which of the two, what the other rows show decides.
         """
-        found = [
-            self._believed(slice(first, first + CELLS_AT_ONCE), gamma)
-            for first in range(0, len(self.values), CELLS_AT_ONCE)
-        ]
+        found = [self._believed(part, gamma) for part in in_parts(len(self.values), at_once=CELLS_AT_ONCE)]
         before = np.concatenate(found) if found else np.zeros(0)
         return before, self._after(before, gamma)
 
