@@ -200,3 +200,98 @@ def test_a_biased_estimator_has_no_error():
     assert (low[0], high[0]) == (4, 4)
     assert np.isnan(low[1:]).all()
     assert np.isnan(high[1:]).all()
+
+
+CLAIMS = np.array([Certainty.BOUNDED, Certainty.ESTIMATED, Certainty.EXACT, Certainty.OPEN], np.int8)
+
+
+def four_claims(**changes):
+    """Counts of 4, 5, 6 and 7 of 20 rows, each with its own claim, bounds and error."""
+    values = np.array([4.0, 5.0, 6.0, 7.0])
+    bounds = values - np.array([1.0, 3.0, 0.0, 2.0]), values + np.array([2.0, 4.0, 0.0, 5.0])
+    variances = np.array([1.5, 2.0, 0.0, 3.0])
+    return replace(Estimates(values, variances, bounds=bounds, certainty=CLAIMS), **changes)
+
+
+def test_only_what_is_bounded_has_leeway_for_a_population():
+    """Down to its lower bound and up to its upper one; what is estimated, exact or open has none."""
+    found = for_population(four_claims(), 20.0)
+    assert [each.tolist() for each in found.leeway] == [[1, 0, 0, 0], [2, 0, 0, 0]]
+    nobody_bounded = np.where(CLAIMS == Certainty.BOUNDED, Certainty.ESTIMATED, CLAIMS).astype(np.int8)
+    assert for_population(four_claims(certainty=nobody_bounded), 20.0).leeway is None
+
+
+def test_what_each_claim_becomes_for_a_population():
+    """Estimated, but what is open stays so; what every table has stays exact, and has no error."""
+    sure = np.array([False, False, True, False])
+    for covariance in (None, np.diag([1.5, 2.0, 0.0, 3.0])):
+        found = for_population(four_claims(covariance=covariance), 20.0, is_sure=sure)
+        expected = [Certainty.ESTIMATED, Certainty.ESTIMATED, Certainty.EXACT, Certainty.OPEN]
+        assert found.certainty.tolist() == expected
+        values, variances = np.array([4.0, 5.0, 6.0, 7.0]), np.array([1.5, 2.0, 0.0, 3.0])
+        drawn = (values - (values**2 - variances) / 20) * 20 / 19
+        assert found.variances == pytest.approx(np.where(sure, 0, variances + drawn))
+        assert (found.covariance is None) is (covariance is None)
+    of_all = for_population(four_claims(), 20.0)
+    assert of_all.certainty.tolist() == [Certainty.ESTIMATED] * 3 + [Certainty.OPEN]
+    assert of_all.variances[2] == pytest.approx((6 - 36 / 20) * 20 / 19)
+
+
+def test_a_count_that_noise_made_negative_adds_no_draw_but_its_covariance_does():
+    """Of -3 with a variance of 2 in ten rows: (-3 - (9 - 2) / 10) 10 / 9 is below none."""
+    one = Estimates.with_covariance(np.array([-3.0]), np.array([[2.0]]))
+    found = for_population(one, 10.0)
+    assert found.variances == pytest.approx([2])
+    assert found.covariance == pytest.approx(np.array([[2 + (-3 - 0.7) * 10 / 9]]))
+
+
+def test_fourth_cumulants_stay_with_their_numbers():
+    """Of the table's errors; a tabulation without any has none beside one that states them."""
+
+    class Heavy(Stated):
+        def fourth_cumulants(self, asked):
+            return None if asked == CELLS[1] else np.full(1, 7.0 + self.place(asked))
+
+    for target in ("table", "population"):
+        assert answer(Heavy(ALL_ESTIMATED), CELLS, target).fourth_cumulants.tolist() == [7, 0, 9]
+    assert answer(Stated(ALL_ESTIMATED), CELLS, "table").fourth_cumulants is None
+    lone = Estimates(np.ones(1), np.ones(1), fourth_cumulants=np.array([5.0]))
+    assert for_population(lone, 10.0).fourth_cumulants.tolist() == [5]
+
+
+def test_the_covariance_is_left_out_of_more_than_a_thousand_numbers():
+    """A thousand have one."""
+    formula = Stated(ALL_ESTIMATED)
+    assert formula.has_covariance(CELLS, 1_000)
+    assert not formula.has_covariance(CELLS, 1_001)
+
+
+def test_an_error_that_a_law_could_not_compute_is_a_row_and_an_impossible_question_has_none():
+    """Whatever a law says of nobody."""
+
+    class Sure(Stated):
+        def values(self, asked):
+            return np.zeros(1) if asked not in CELLS else super().values(asked)
+
+        def variances(self, asked):
+            del asked
+            return np.zeros(1)
+
+        def certainty(self, asked, number):
+            del asked
+            return np.full(number, Certainty.ESTIMATED, np.int8)
+
+        def bounds(self, asked):
+            del asked
+
+        def limits(self, asked, target):
+            del asked, target
+
+    nobody = Tabulation(where=Selection((("job", ()),)))
+    found = answer(Sure(ALL_ESTIMATED), (CELLS[0], nobody), "table")
+    assert found.variances.tolist() == [1, 0]
+    assert found.certainty.tolist() == [Certainty.ESTIMATED, Certainty.EXACT]
+    # Of every table of so many rows nobody is nobody, and all rows are all.
+    of_all = answer(Sure((Certainty.EXACT,) * 3), (CELLS[0], nobody), "population")
+    assert of_all.certainty.tolist() == [Certainty.ESTIMATED, Certainty.EXACT]
+    assert of_all.variances[1] == 0

@@ -1,0 +1,307 @@
+"""Pooling and peaks, number by number: the formulas with loops, on two groups and three values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from published_rows import category_attribute
+from sfumato.errors import TooLargeError
+from sfumato.laws.believing import group_pooling
+from sfumato.laws.believing.group_pooling import (
+    Leaning,
+    choose_leaning,
+    fit_groups,
+    leaning_counts,
+    linked_counts,
+    occupied_groups,
+    peaked_shares,
+    pooled_counts,
+    published_values,
+    some_groups,
+)
+from sfumato.laws.believing.peaked_shares import can_have_peaks, expected_shares
+from sfumato.values.counts import OccupiedCounts
+from sfumato.values.schema import Role
+
+TOWN = np.array([[0.8, 0.2], [0.3, 0.7]])
+JOB = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
+PUBLISHED = np.array([[12.0, 3.0, 5.0], [2.0, 9.0, 0.0]])
+PRIOR = np.array([[6.0, 1.0, 4.0], [3.0, 8.0, 2.0]])
+CELLS = [(town, job) for town in range(2) for job in range(3)]
+
+
+def chance(true, shown):
+    """Of showing one cell, being another."""
+    return TOWN[true[0], shown[0]] * JOB[true[1], shown[1]]
+
+
+def linked(prior, published=PUBLISHED):
+    """Published rows by true cell, each by Bayes."""
+    found = np.zeros((2, 3))
+    for shown in CELLS:
+        total = sum(prior[each] * chance(each, shown) for each in CELLS)
+        for true in CELLS:
+            found[true] += published[shown] * prior[true] * chance(true, shown) / total
+    return found
+
+
+def test_rows_are_linked_by_bayes():
+    """Two attributes, both distorted."""
+    np.testing.assert_allclose(linked_counts(PUBLISHED, [TOWN, JOB], PRIOR), linked(PRIOR))
+
+
+def test_cells_that_nothing_can_show_link_nothing():
+    """A prior of nobody: no row, and no warning."""
+    empty = np.array([[0.0, 0.0], [3.0, 5.0]])
+    assert linked_counts(np.array([[2.0, 0.0], [1.0, 1.0]]), [None, None], empty).tolist() == [[0, 0], [1, 1]]
+    assert published_values(np.array([[2.0, 0.0], [1.0, 1.0]]), [None, None], empty).tolist() == [
+        [0, 0],
+        [1, 1],
+    ]
+
+
+def test_published_values_of_the_rows_of_a_true_group():
+    """The town by Bayes, the job as it was published."""
+    found = np.zeros((2, 3))
+    for shown in CELLS:
+        total = sum(PRIOR[each] * chance(each, shown) for each in CELLS)
+        for true in CELLS:
+            found[true[0], shown[1]] += PUBLISHED[shown] * PRIOR[true] * chance(true, shown) / total
+    np.testing.assert_allclose(published_values(PUBLISHED, [TOWN, JOB], PRIOR), found)
+
+
+@pytest.mark.parametrize("is_toward", [False, True])
+def test_one_step_of_a_pooled_fit(is_toward):
+    """Seven rows of the overall shares, or of what each group leans on, beside those linked to it."""
+    toward = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    start = linked(PRIOR)
+    shares = toward if is_toward else start.sum(axis=0) / start.sum()
+    groups = start.sum(axis=1, keepdims=True)
+    expected = groups * (start + 7 * shares) / (groups + 7)
+    options = {"toward": toward} if is_toward else {}
+    found = pooled_counts(PUBLISHED, [TOWN, JOB], 7.0, start=PRIOR, steps=1, **options)
+    np.testing.assert_allclose(found, expected)
+    # Without a start all cells are alike, with the rows that there are.
+    even = pooled_counts(PUBLISHED, [TOWN, JOB], 7.0, steps=1, **options)
+    np.testing.assert_allclose(
+        even, pooled_counts(PUBLISHED, [TOWN, JOB], 7.0, start=np.full((2, 3), 31 / 6), steps=1, **options)
+    )
+
+
+def test_a_fit_stops_where_a_step_moves_a_hundred_thousandth_of_the_rows():
+    """It goes on where the last step moved more: the result moves by less, and an earlier one by more."""
+    found = pooled_counts(PUBLISHED, [TOWN, JOB], 4.0)
+    number = next(
+        each
+        for each in range(1, 300)
+        if np.array_equal(pooled_counts(PUBLISHED, [TOWN, JOB], 4.0, steps=each), found)
+    )
+    path = [pooled_counts(PUBLISHED, [TOWN, JOB], 4.0, steps=each) for each in range(number - 2, number + 1)]
+    moves = [np.abs(after - before).sum() for before, after in itertools.pairwise(path)]
+    assert moves[1] <= 1e-5 * PUBLISHED.sum() < moves[0]
+
+
+def test_a_leaning_with_peaks_is_worked_out_twice_from_sixteen_rows():
+    """From the fit without peaks, then from the fit with them."""
+    matrices = [None, JOB]
+    current = pooled_counts(PUBLISHED, matrices, 16.0)
+    for _ in range(2):
+        toward = peaked_shares(PUBLISHED, matrices, current)
+        current = pooled_counts(PUBLISHED, matrices, 30.0, toward=toward, start=current)
+    found = leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True))
+    np.testing.assert_allclose(found, current)
+    once = pooled_counts(
+        PUBLISHED,
+        matrices,
+        30.0,
+        toward=peaked_shares(PUBLISHED, matrices, pooled_counts(PUBLISHED, matrices, 16.0)),
+    )
+    assert np.abs(once - current).max() > 1e-3
+
+
+PEAKS = [0.1 * each for each in range(1, 11)]
+
+
+def shares_by_loops(published, overall, steps=40):
+    """Every peak at every value, and none; how many groups have which, by expectation and maximization."""
+    kinds = [(peak, value) for peak in range(10) for value in range(3)] + [(None, None)]
+    shares = []
+    for peak, value in kinds:
+        height = 0.0 if peak is None else PEAKS[peak]
+        shares.append([(1 - height) * overall[each] + height * (each == value) for each in range(3)])
+    logs = [
+        [
+            sum(
+                rows[shown] * math.log(max(sum(share[true] * JOB[true, shown] for true in range(3)), 1e-12))
+                for shown in range(3)
+            )
+            for share in shares
+        ]
+        for rows in published
+    ]
+    probabilities = [1 / 11] * 11
+    for _ in range(steps):
+        posterior = []
+        for of_group in logs:
+            top = max(of_group)
+            weights = []
+            for (peak, value), log in zip(kinds, of_group, strict=True):
+                prior = probabilities[10] if peak is None else probabilities[peak] * overall[value]
+                weights.append(prior * math.exp(log - top))
+            posterior.append([each / sum(weights) for each in weights])
+        seen = [each for each, rows in zip(posterior, published, strict=True) if sum(rows) > 0]
+        probabilities = [
+            sum(
+                each[kind]
+                for each in seen
+                for kind in range(31)
+                if kinds[kind][0] == (None if peak == 10 else peak)
+            )
+            / len(seen)
+            for peak in range(11)
+        ]
+    return [
+        [sum(w * s[v] for w, s in zip(each, shares, strict=True)) for v in range(3)] for each in posterior
+    ]
+
+
+def test_shares_to_expect_where_groups_have_peaks():
+    """Of four groups, one without rows, which is like the others on average."""
+    published = np.array([[30.0, 4.0, 3.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0], [0.0, 0.0, 0.0]])
+    overall = np.array([0.45, 0.4, 0.15])
+    np.testing.assert_allclose(
+        expected_shares(published, JOB, overall), shares_by_loops(published.tolist(), overall), rtol=1e-9
+    )
+
+
+def test_groups_of_nobody_are_what_was_believed():
+    """No rows at all: peaks are expected where values are frequent, so on average shares are the overall ones."""
+    overall = np.array([0.5, 0.3, 0.2])
+    np.testing.assert_allclose(expected_shares(np.zeros((2, 3)), JOB, overall), [overall] * 2)
+
+
+@pytest.mark.parametrize(
+    ("groups", "values", "can"),
+    [(5, 1, False), (5, 2, True), (5, 500, True), (5, 501, False), (3_998, 500, True), (4_000, 500, False)],
+)
+def test_where_every_peak_can_be_tried(groups, values, can):
+    """Two to 500 values, with at most twenty million likelihoods: ten peaks of each value, and none."""
+    assert can_have_peaks(groups, values) is can
+
+
+def test_shares_with_peaks_follow_the_overall_ones_of_the_prior():
+    """Published values linked first; less than one row in all is held against one."""
+    overall = PRIOR.sum(axis=0) / PRIOR.sum()
+    expected = expected_shares(published_values(PUBLISHED, [TOWN, JOB], PRIOR), JOB, overall)
+    np.testing.assert_allclose(peaked_shares(PUBLISHED, [TOWN, JOB], PRIOR), expected)
+
+
+def test_a_leaning_is_chosen_by_the_rows_held_out():
+    """With the same fifths, dealt by the same generator: log probability of each fifth under the fit to the others."""
+    published = np.array([[9.0, 1.0, 0.0], [1.0, 8.0, 2.0], [3.0, 3.0, 6.0], [7.0, 0.0, 1.0]])
+    matrices = [None, JOB]
+    generator, left = np.random.default_rng(3), published.astype(int)
+    folds = []
+    for remaining in (5, 4, 3, 2, 1):
+        part = generator.binomial(left, 1 / remaining)
+        left = left - part
+        folds.append(part)
+    strengths = (4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625)
+    fits = {}
+    for held_out in folds:
+        kept = published - held_out
+        before = pooled_counts(kept, matrices, 16.0, steps=150)
+        toward = peaked_shares(kept, matrices, before)
+        for has_peaks in (False, True):
+            current = before if has_peaks else None
+            for strength in strengths:
+                current = pooled_counts(
+                    kept,
+                    matrices,
+                    0.8 * strength,
+                    toward=toward if has_peaks else None,
+                    start=current,
+                    steps=150,
+                )
+                shown = current @ JOB / kept.sum()
+                fits.setdefault(Leaning(strength, has_peaks), []).append(
+                    sum(held_out[cell] * math.log(shown[cell]) for cell in np.ndindex(4, 3) if held_out[cell])
+                )
+    totals = {leaning: sum(each) for leaning, each in fits.items()}
+    assert choose_leaning(published, matrices, np.random.default_rng(3)) == max(totals, key=totals.get)
+    tried = list(totals)
+    judged = group_pooling._judged(published, matrices, folds[1].astype(float), tried)
+    np.testing.assert_allclose(judged, [fits[each][1] for each in tried])
+
+
+@pytest.mark.parametrize(("size", "steps"), [(10, 150), (10**6, 11), (2 * 10**6, 10), (8 * 10**4, 138)])
+def test_large_tables_get_fewer_steps(monkeypatch, size, steps):
+    """Five hundred million cells over all trials of nine leanings in five folds, between 10 and 150 steps each."""
+    used = []
+    monkeypatch.setattr(
+        group_pooling,
+        "pooled_counts",
+        lambda counts, *_, steps, **__: used.append(steps) or np.ones(counts.shape),
+    )
+    counts = np.broadcast_to(np.ones(1), (size // 10, 10))
+    held_out = np.broadcast_to(np.zeros(1), counts.shape)
+    group_pooling._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
+    assert set(used) == {steps}
+
+
+def attributes(*sizes):
+    """Public attributes and a last one."""
+    return tuple(
+        category_attribute(f"a{place}", size, Role.QUASI_IDENTIFIER) for place, size in enumerate(sizes)
+    )
+
+
+def test_occupied_combinations_become_one_axis():
+    """Of the attributes that were not distorted; those that were keep all their categories."""
+    codes = (np.array([2, 0, 2, 2]), np.array([1, 1, 1, 1]), np.array([0, 1, 1, 2]))
+    occupied = OccupiedCounts(attributes(3, 2, 3), codes, np.array([4, 5, 6, 7]))
+    exact, counts = occupied_groups(occupied, 2)
+    assert exact.tolist() == [[0, 1], [2, 1]]
+    assert counts.tolist() == [[0, 5, 0], [4, 6, 7]]
+    exact, counts = occupied_groups(occupied, 0)
+    assert exact is None
+    assert counts.shape == (3, 2, 3)
+    assert (counts[2, 1, 2], counts[0, 1, 1], counts.sum()) == (7, 5, 22)
+
+
+def test_more_cells_than_fit_are_refused():
+    """Fifty million and no more; the combinations that occur count, not those that might."""
+    two = (np.array([0, 4_999]), np.array([0, 4_999]))
+    largest = OccupiedCounts(attributes(5_000, 10_001), two, np.ones(2, int))
+    with pytest.raises(TooLargeError, match=r"50,005,000 cells.*a0"):
+        occupied_groups(largest, 0)
+    assert occupied_groups(largest, 1)[1].shape == (2, 10_001)
+
+
+def test_a_part_of_very_many_groups_decides(monkeypatch):
+    """So many that a million cells hold them, at random and each at most once; all where they are fewer."""
+    published = np.arange(12.0).reshape(6, 2)
+    assert some_groups(published, np.random.default_rng(0)) is published
+    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 12)
+    assert some_groups(published, np.random.default_rng(0)) is published
+    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 7)
+    found = some_groups(published, np.random.default_rng(0))
+    assert found.shape == (3, 2)
+    assert len({tuple(each) for each in found} & {tuple(each) for each in published}) == 3
+    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 1)
+    assert some_groups(published, np.random.default_rng(0)).shape == (1, 2)
+
+
+def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatch):
+    """With its peaks where all groups are few enough to have any, without them else."""
+    monkeypatch.setattr(group_pooling, "choose_leaning", lambda *_: Leaning(30.0, has_peaks=True))
+    matrices = [None, JOB]
+    found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
+    np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True)))
+    monkeypatch.setattr(group_pooling, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
+    found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
+    np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0)))
