@@ -203,12 +203,19 @@ def _call(node: ast.Call) -> Iterator[Variant]:
     if name in FORGOTTEN and node.args and not isinstance(node.args[0], ast.Starred):
         for kept in node.args[:2] if name in {"maximum", "minimum", "max", "min"} else node.args[:1]:
             yield "forgotten function", kept
-    if name in CONFUSED:
+    if name in CONFUSED and not _is_of_nothing(node):
         yield "confused function", ast.Call(_renamed(node.func, CONFUSED[name]), node.args, node.keywords)
     swappable = len(node.args) >= 2 and not any(isinstance(each, ast.Starred) for each in node.args[:2])
     if swappable and name not in SYMMETRIC and not any(map(is_text, node.args[:2])):
         swapped = [node.args[1], node.args[0], *node.args[2:]]
         yield "swapped arguments", ast.Call(node.func, swapped, node.keywords)
+
+
+def _is_of_nothing(node: ast.Call) -> bool:
+    """Whether a call makes an array without any number."""
+    shape = [each for each in node.args[:1] if called_name(node) in {"zeros", "ones"}]
+    parts = [part for each in shape for part in (each.elts if isinstance(each, ast.Tuple) else [each])]
+    return any(isinstance(part, ast.Constant) and part.value == 0 for part in parts)
 
 
 def _renamed(function: ast.expr, name: str) -> ast.expr:

@@ -81,6 +81,13 @@ def test_nothing_is_tried_where_no_number_comes_from(source):
     assert slips(source) == []
 
 
+@pytest.mark.parametrize("source", ["x = np.zeros(0)", "x = np.zeros((n, 0), int)"])
+def test_arrays_without_numbers_have_none_that_could_be_wrong(source):
+    """Zeros and ones are the same there."""
+    assert slips(source, "confused function") == []
+    assert slips("x = np.zeros((n, 2))", "confused function") == ["x = np.ones((n, 2))"]
+
+
 def test_a_mutation_is_named_without_line_numbers():
     """So that the list of equivalent mutants outlives other changes of a file."""
     source = "class Law:\n    def total(self):\n        return self.a + 1\n"

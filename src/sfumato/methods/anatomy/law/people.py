@@ -104,7 +104,7 @@ class BucketedPeople:
         whole = MixedRadix([len(combinations), number_of_values])
         shuffled = generator.permutation(len(buckets))
         by_bucket = shuffled[np.argsort(buckets[shuffled], kind="stable")]
-        sizes = np.bincount(buckets, minlength=len(places) + 1)[1:]
+        sizes = np.bincount(buckets)[1:]
         starts = np.cumsum(sizes) - sizes
         blocks = []
         for size in np.unique(sizes):
@@ -140,7 +140,7 @@ class BucketedPeople:
         pairs = [(block, each) for block, each in zip(self.blocks, kept, strict=True) if each.size]
         rows = [block.rows[:, each] for block, each in pairs]
         whole = np.concatenate([each.ravel() for each in rows]) if rows else np.zeros(0, np.int64)
-        places = np.zeros(self.number_of_rows, np.int64)
+        places = np.empty(self.number_of_rows, np.int64)
         places[whole] = np.arange(len(whole))
         blocks = tuple(
             Block(

@@ -105,17 +105,22 @@ def balanced_marginals(
     for part in in_parts(number, each=size**2, at_once=NUMBERS_AT_ONCE):
         scaled = np.ascontiguousarray(likelihoods[:, :, part])
         scaled = scaled / _positive(scaled.sum(axis=1, keepdims=True))
-        for _ in range(rounds):
-            columns = scaled.sum(axis=0, keepdims=True)
-            if np.abs(columns - 1).max() < imbalance:
-                break
-            scaled /= _positive(columns)
-            scaled /= _positive(scaled.sum(axis=1, keepdims=True))
-        marginals[:, :, part] = scaled
+        marginals[:, :, part] = _balanced(scaled, rounds, imbalance)
     ratios = np.divide(likelihoods, marginals, out=np.ones_like(likelihoods), where=marginals > 0)
     weights = (marginals * np.log(ratios)).sum(axis=(0, 1))
     is_possible = (likelihoods.sum(axis=1) > 0).all(axis=0) & (likelihoods.sum(axis=0) > 0).all(axis=0)
     return marginals, np.where(is_possible, weights, -np.inf)
+
+
+def _balanced(scaled: Floats, rounds: int, imbalance: float) -> Floats:
+    """Columns and rows scaled in turn, until columns add up to one too."""
+    for _ in range(rounds):
+        columns = scaled.sum(axis=0, keepdims=True)
+        if np.abs(columns - 1).max() < imbalance:
+            return scaled
+        scaled = scaled / _positive(columns)
+        scaled = scaled / _positive(scaled.sum(axis=1, keepdims=True))
+    return scaled
 
 
 def _positive(sums: Floats) -> Floats:
