@@ -127,3 +127,72 @@ def test_factors_of_the_rarest_value():
     rarest, factor, worst = rarest_factors(counts, 2)
     assert (rarest, factor) == (10, 5)
     assert worst > 5
+    # Of two values of equal counts in threes a row says nothing: the factor would be a half, and is one.
+    assert rarest_factors(np.array([5, 5]), 3) == (5, 1, 1)
+
+
+def believed_in_logs(shown, others, total, rows, gamma, number):
+    """The same integral at the middles of 101 parts, for numbers that no double could multiply out."""
+    overall = total / rows
+    decoy = min(total * (gamma - 1) / (gamma * max(rows - total, 1)), 1 / gamma)
+    shares = [(each + 0.5) / 101 for each in range(101)]
+    spike = shown * math.log(overall)
+    if others > shown:
+        spike += (others - shown) * math.log(1 - overall)
+    ratios = []
+    for share in shares:
+        chance = decoy + share * (1 / gamma - decoy)
+        own = shown * math.log(chance) + (others - shown) * math.log(1 - chance)
+        ratios.append(math.exp(min(max(own - spike, -700), 700)))
+    slab = sum(ratios) / 101 / number
+    weight = slab / (slab + 1 - 1 / number)
+    mean = sum(each * share for each, share in zip(ratios, shares, strict=True)) / sum(ratios)
+    return weight * mean + (1 - weight) * overall
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        # A large ward that is mostly of one disease beside one without it; three diseases in each.
+        [(0, 0, 900), (0, 1, 50), (0, 2, 50), (1, 0, 1), (1, 1, 2_500), (1, 2, 2_500), (2, 1, 400)],
+        # Only one ward: one group in two might be anything.
+        [(0, 0, 3), (0, 1, 20), (0, 2, 17)],
+        # A ward for each of two rows.
+        [(0, 0, 1), (1, 1, 1)],
+    ],
+)
+def test_beliefs_from_shown_rows_however_many_there_are(cells):
+    """Every cell, where products of likelihoods would be zero, or as large as no double."""
+    groups = groups_of(cells)
+    before, after = groups.told_by_shown(4)
+    for cell, (_, value, shown) in enumerate(cells):
+        size, total = int(groups.sizes[cell]), int(groups.totals[value])
+        expected = believed_in_logs(shown - 1, size - 1, total, groups.rows, 4, max(groups.number, 2))
+        assert before[cell] == pytest.approx(expected, rel=1e-9)
+        factor = max((groups.rows - total) / (3 * total), 1)
+        odds = expected / (1 - expected) * factor
+        assert after[cell] == pytest.approx(odds / (1 + odds), rel=1e-9)
+
+
+def test_a_value_that_everybody_has_and_values_that_nobody_has():
+    """All of six rows, in pairs. Who knows the others is sure; who sees rows believes a ward of its own a little.
+
+    A ward of its own shows it with one half whatever its share, so three others weigh 1/8 beside 1, and one 1/2: it is
+    one of its own with 1/9 and 1/3, and of that half. The two diseases that nobody has are no trouble.
+    """
+    groups = groups_of([(0, 0, 4), (1, 0, 2)])
+    assert groups.told_by_others(2)[0].tolist() == [1, 1]
+    before, after = groups.told_by_shown(2)
+    assert before == pytest.approx([8 / 9 + 1 / 18, 2 / 3 + 1 / 6])
+    assert after == pytest.approx(before)
+
+
+def test_a_table_of_one_row_or_none():
+    """There are no others to know."""
+    alone = groups_of([(0, 0, 1)])
+    assert alone.told_by_others(2)[0].tolist() == [0]
+    nobody = PublicGroups(
+        OccupiedCounts((WARD, DISEASE), (np.zeros(0, int), np.zeros(0, int)), np.zeros(0, int))
+    )
+    assert nobody.number == nobody.rows == 0
+    assert nobody.told_by_shown(2)[0].shape == (0,)
