@@ -118,7 +118,7 @@ def _walk(place: _Place) -> Iterator[Mutation]:
         if _is_field_left_out(place.node, name):
             continue
         for position, child in enumerate(value) if isinstance(value, list) else ((None, value),):
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and not _is_whatever_is_left(place.node, child):
                 steps = (name,) if position is None else (name, position)
                 yield from _walk(place.step(child, *steps))
 
@@ -211,6 +211,11 @@ def _is_field_left_out(node: ast.AST, name: str) -> bool:
         return True
     # An axis is replaced as a keyword; counted up it would only be an axis that is not there.
     return isinstance(node, ast.keyword) and node.arg in {"axis", "keepdims"}
+
+
+def _is_whatever_is_left(node: ast.AST, child: ast.AST) -> bool:
+    """Whether a number says that an axis has whatever is left, as any number below zero does."""
+    return isinstance(node, ast.Call) and called_name(node) == "reshape" and ast.unparse(child) == "-1"
 
 
 def _gives_text(function: ast.FunctionDef) -> bool:

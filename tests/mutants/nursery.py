@@ -145,6 +145,8 @@ def _run(session: pytest.Session, items: Sequence[pytest.Item], record: Path | N
         assert item is not None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
+            if record is not None:
+                record.with_suffix(".failed").write_text(item.nodeid, encoding="utf-8")
             return 1
     if recorder is not None:
         recorder.finish()

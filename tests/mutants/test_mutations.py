@@ -73,6 +73,7 @@ def test_a_slip_of_each_kind(source, kind, expected):
         "x: int = field(repr=False)",
         "if TYPE_CHECKING:\n    x = 3",
         "CELLS_AT_ONCE = 2**20",
+        "x = a.reshape(-1)",
         "for part in in_parts(n, each=3 * a, at_once=b): ...",
     ],
 )

@@ -113,9 +113,9 @@ class Bench:
         return found
 
     def _records(self) -> dict[Path, Path]:
-        return {
-            file: self.kept / f"{_digest(file)}.json" for file in sorted(set().union(*self.tests.values()))
-        }
+        # Tests import modules by their names; doctests, collected after them, then find these and make no copies.
+        files = sorted(set().union(*self.tests.values()), key=lambda file: (file.is_relative_to("src"), file))
+        return {file: self.kept / f"{_digest(file)}.json" for file in files}
 
     def _reach(self) -> Reach:
         return read(path for path in self._records().values() if path.exists())
@@ -136,7 +136,10 @@ class Bench:
                 os._exit(code)
         os.waitpid(process, 0)
         codes = dict(json.loads(line) for line in results.read_text(encoding="utf-8").splitlines())
-        broken = [str(file) for place, file in enumerate(records) if codes.get(-1 - place, 0)]
+        failed = [path.with_suffix(".failed") for path in records.values()]
+        broken = [path.read_text(encoding="utf-8") for path in failed if path.exists()]
+        for path in failed:
+            path.unlink(missing_ok=True)
         if broken or DONE not in codes:
             raise BrokenTestsError(", ".join(broken) or "they cannot be collected")
         return {number: code for number, code in codes.items() if number >= 0 and number != DONE}

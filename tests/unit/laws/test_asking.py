@@ -23,6 +23,7 @@ from sfumato.laws.asking import (
     second_moment,
 )
 from sfumato.values.certainty import Certainty, all_claim
+from sfumato.values.counts import LARGEST_TABLE
 from sfumato.values.estimates import Estimates
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -80,6 +81,9 @@ def test_a_table_too_large_for_memory_is_refused():
     """With the names it would have been over."""
     with pytest.raises(TooLargeError, match="a, b has 10,000,000,000 cells"):
         require_small([100_000, 100_000], ["a", "b"])
+    require_small([LARGEST_TABLE], ["a"])
+    with pytest.raises(TooLargeError):
+        require_small([LARGEST_TABLE + 1], ["a"])
 
 
 def test_an_axis_without_a_name_stays_last():
@@ -134,6 +138,8 @@ def test_many_selections_are_read_by_their_own_attributes(monkeypatch):
     counts = JointCounts(Counted((SEX, JOB), COUNTS), asked)
     assert not counts.is_one_table
     assert [float(counts.cells(each)) for each in asked] == [6.0, 5.0]
+    monkeypatch.setattr("sfumato.laws.asking.joint_counts.MOST_READ_TOGETHER", 2)
+    assert JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
 
 
 def test_selections_of_a_table_too_large_are_read_by_their_own_attributes(monkeypatch):

@@ -17,6 +17,7 @@ from sfumato.laws.asking import (
 )
 from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
+from sfumato.values.left_open import Ends
 from sfumato.values.selection import Selection, Tabulation
 
 CELLS = tuple(Tabulation(where=Selection((("job", (code,)),))) for code in range(3))
@@ -176,7 +177,8 @@ def test_limits_of_a_draw_do_not_leave_the_rows():
 def test_a_group_that_noise_made_negative_becomes_empty():
     """Its cells cannot add up to less than nobody."""
     values = np.array([[-3.0, 1.0], [0.0, 0.0]])
-    assert feasible_by_group(values, [True, False], "projection").tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    for feasibility in ("projection", "clip"):
+        assert feasible_by_group(values, [True, False], feasibility).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 def test_a_sum_of_what_is_bounded_keeps_its_bounds_beside_the_draw():
@@ -208,7 +210,7 @@ CLAIMS = np.array([Certainty.BOUNDED, Certainty.ESTIMATED, Certainty.EXACT, Cert
 def four_claims(**changes):
     """Counts of 4, 5, 6 and 7 of 20 rows, each with its own claim, bounds and error."""
     values = np.array([4.0, 5.0, 6.0, 7.0])
-    bounds = values - np.array([1.0, 3.0, 0.0, 2.0]), values + np.array([2.0, 4.0, 0.0, 5.0])
+    bounds = values - np.array([1.5, 3.0, 0.0, 2.0]), values + np.array([2.0, 4.0, 0.0, 5.0])
     variances = np.array([1.5, 2.0, 0.0, 3.0])
     return replace(Estimates(values, variances, bounds=bounds, certainty=CLAIMS), **changes)
 
@@ -216,7 +218,7 @@ def four_claims(**changes):
 def test_only_what_is_bounded_has_leeway_for_a_population():
     """Down to its lower bound and up to its upper one; what is estimated, exact or open has none."""
     found = for_population(four_claims(), 20.0)
-    assert [each.tolist() for each in found.leeway] == [[1, 0, 0, 0], [2, 0, 0, 0]]
+    assert [each.tolist() for each in found.leeway] == [[1.5, 0, 0, 0], [2, 0, 0, 0]]
     nobody_bounded = np.where(CLAIMS == Certainty.BOUNDED, Certainty.ESTIMATED, CLAIMS).astype(np.int8)
     assert for_population(four_claims(certainty=nobody_bounded), 20.0).leeway is None
 
@@ -295,3 +297,48 @@ def test_an_error_that_a_law_could_not_compute_is_a_row_and_an_impossible_questi
     of_all = answer(Sure((Certainty.EXACT,) * 3), (CELLS[0], nobody), "population")
     assert of_all.certainty.tolist() == [Certainty.ESTIMATED, Certainty.EXACT]
     assert of_all.variances[1] == 0
+
+
+def test_what_is_left_open_of_a_population_varies_as_the_draw_nearest_to_one_half():
+    """Of 100 rows N p (1 - p) at 30, 60, 50; of nobody, or of all, at least that of a row."""
+    low, high = np.array([10.0, 60, 40, -20, 120]), np.array([30.0, 90, 70, 0.5, 150])
+    values = np.array([20.0, 70, 50, 0, 90])
+    ends = Ends(low, high, np.arange(5.0), np.arange(5.0) + 10)
+    claims = np.full(5, Certainty.OPEN, np.int8)
+    table = Estimates(values, np.ones(5), certainty=claims).open_between(ends)
+    found = for_population(table, 100.0).left_open.of(values)
+    added = [30 * 0.7, 60 * 0.4, 50 * 0.5, 1, 1]
+    assert found.low_variances == pytest.approx(np.arange(5) + added)
+    assert found.high_variances == pytest.approx(np.arange(5) + 10 + added)
+    assert (found.low.tolist(), found.high.tolist()) == (low.tolist(), high.tolist())
+
+
+def test_all_rows_are_all_rows_of_every_table():
+    """By themselves; a sum with others of what is exact of a table is a draw."""
+    everybody = Tabulation()
+
+    class Exact(Stated):
+        def values(self, asked):
+            return np.array([20.0]) if asked == everybody else super().values(asked)
+
+        def place(self, asked):
+            return 0 if asked == everybody else super().place(asked)
+
+        def bounds(self, asked):
+            del asked
+
+        def covariance(self, one, other):
+            del one, other
+            return np.zeros((1, 1))
+
+    claims = (Certainty.EXACT,) * 3
+    sums = np.array([[1.0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 1, 0]])
+    found = answer(Exact(claims), (everybody, *CELLS[:2]), "population", sums)
+    assert found.certainty.tolist() == [Certainty.EXACT] + [Certainty.ESTIMATED] * 3
+    assert found.values.tolist() == [20, 4, 9, 24]
+    assert found.variances[0] == 0
+    assert found.variances[1:3] == pytest.approx([(4 - 16 / 20) * 20 / 19, (9 - 81 / 20) * 20 / 19])
+    low, high = found.intervals(0.95)
+    assert (low[0], high[0]) == (20, 20)
+    assert (low[1:3] < [4, 9]).all()
+    assert (high[1:3] > [4, 9]).all()

@@ -56,6 +56,8 @@ def test_every_question_has_the_spread_of_its_own():
     assert_ends(found, 0, 40, 3, 0.5)
     assert_ends(found, 1, 50, 2, 0)
     assert_ends(found, 2, 60, 9, -0.25)
+    # An estimate goes with its own variance by its slope.
+    assert found.skews() == pytest.approx([0.5 * 2, 0, -0.25 * 2])
 
 
 def test_a_draw_adds_its_own_spread():

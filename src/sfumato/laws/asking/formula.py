@@ -160,7 +160,7 @@ def answer(
         of_table = of_table.linear(sums)
         shared = None if shared is None else sums @ shared @ sums.T
         sure = np.asarray((sums @ ~sure == 0) & (sums.sum(axis=1) == 1))
-        limits, numbers = [None] * len(sums), [1] * len(sums)
+        limits, numbers = [], []
     found, rows = of_table, math.inf
     if target == "population":
         # Not asked for otherwise: a release may not say it.
