@@ -19,7 +19,7 @@ from pathlib import Path
 from mutants import equivalent
 from mutants.mutations import Mutation, mutations
 from mutants.rooms import ROOMS, ROOT, files_of, own_tests
-from mutants.scores import Score, report
+from mutants.scores import Score, page, report
 from mutants.trial import Outcome
 from mutants.trying import Bench, BrokenTestsError
 
@@ -43,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     everything = [each for some in tried.values() for each in some]
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        bench = Bench(tests, place, options.keep or place / "lines", options.jobs, options.quick)
+        bench = Bench(
+            tests, place, options.keep or place / "lines", options.jobs, options.near or options.quick
+        )
         try:
             outcomes = dict(zip(everything, bench.outcomes(everything), strict=True))
         except BrokenTestsError as broken:
@@ -55,6 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     survivors = [each for each in everything if outcomes[each] is Outcome.SURVIVED]
     print(report(scores, survivors))
+    if options.page is not None:
+        same = {
+            each: reasons[each.identity]
+            for some in drawn.values()
+            for each in some
+            if each.identity in reasons
+        }
+        options.page.write_text(page(options.seed, scores, survivors, same), encoding="utf-8")
     return int(bool(outdated) or not all(score.is_enough for score in scores))
 
 
@@ -79,6 +89,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--keep", type=Path, help="folder where the lines that tests run are kept for the next run"
     )
+    parser.add_argument(
+        "--near", action="store_true", help="only tests that run the mutated statement: never a higher score"
+    )
+    parser.add_argument("--page", type=Path, help="write the result to this page")
     parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     return parser.parse_args(arguments)
 

@@ -85,3 +85,34 @@ def report(scores: Sequence[Score], survivors: Sequence[Mutation]) -> str:
     parts = [shown(each) for each in sorted(survivors, key=lambda each: (each.file, each.line, each.mutated))]
     heading = [f"{len(survivors)} survivors:"] if survivors else ["no survivors"]
     return "\n\n".join([*heading, *parts, "\n".join(score.line for score in scores)])
+
+
+def page(
+    seed: int, scores: Sequence[Score], survivors: Sequence[Mutation], same: Mapping[Mutation, str]
+) -> str:
+    """A run as a page: scores, survivors, and those of the mutants drawn that compute the same, with the reason."""
+    return f"""# Mutants
+
+One slip at a time in the formulas of laws and guarantees, drawn by a seed, against their own tests (see *Mutants* in `CONTRIBUTING.md`).
+`make mutants` draws new ones; this page is what `--page` wrote of the run with seed {seed}.
+
+| room | score | killed | tried | called equivalent |
+|---|---|---|---|---|
+{chr(10).join(f"| {each.room} | {each.share:.1%} | {each.killed} | {each.tried} | {each.equivalent} ({each.equivalent_share:.1%}) |" for each in scores)}
+
+## Survivors
+
+{_listed(dict.fromkeys(survivors, ""))}
+
+## Called equivalent
+
+{_listed(same)}
+"""
+
+
+def _listed(mutations: Mapping[Mutation, str]) -> str:
+    """Mutations as differences, each with what is said of it."""
+    ordered = sorted(mutations, key=lambda each: (each.file, each.line, each.mutated))
+    return (
+        "\n\n".join(f"{mutations[each]}\n```diff\n{shown(each)}\n```".strip() for each in ordered) or "None."
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +11,7 @@ from mutants import equivalent
 from mutants.__main__ import draw, main
 from mutants.mutations import Mutation, mutations
 from mutants.rooms import ROOMS, files_of
-from mutants.scores import Score, report
+from mutants.scores import Score, page, report
 from mutants.trial import Outcome
 
 MUTATION = Mutation("a.py", 3, "f", "constant", "x = 1", "x = 2", (), ast.Pass())
@@ -43,6 +44,18 @@ def test_survivors_are_shown_as_differences():
     text = report([score(1, 1)], [MUTATION])
     assert "a.py:3 in f (constant)\n  - x = 1\n  + x = 2" in text
     assert "killed 1 of 2" in text
+
+
+def test_a_run_is_written_as_a_page():
+    """With its seed, its survivors and the reasons of those that compute the same."""
+    text = page(
+        77, [score(19, 1, same=1)], [MUTATION], {replace(MUTATION, mutated="x = 3"): "It is only said."}
+    )
+    assert "seed 77" in text
+    assert "| laws | 95.0% | 19 | 20 | 1 (4.8%) |" in text
+    assert "  + x = 2" in text.split("## Called equivalent")[0]
+    assert "It is only said.\n```diff\na.py:3 in f (constant)\n  - x = 1\n  + x = 3\n```" in text
+    assert "## Survivors\n\nNone." in page(1, [score(1, 0)], [], {})
 
 
 def test_a_seed_always_draws_the_same_mutants_and_another_draws_others():

@@ -46,7 +46,7 @@ class Bench:
         Where the lines that tests run are kept, each file of tests once while it is the same.
     jobs
         Processes at once.
-    is_quick
+    is_near_only
         Whether mutants that the tests of their statement let through are tried by no others.
     """
 
@@ -54,7 +54,7 @@ class Bench:
     folder: Path
     kept: Path
     jobs: int
-    is_quick: bool = False
+    is_near_only: bool = False
 
     def outcomes(self, some: Sequence[Mutation]) -> list[Outcome]:
         """What the tests do with each mutant.
@@ -75,7 +75,7 @@ class Bench:
         left = [
             number for number in range(len(some)) if found.get(number, Outcome.SURVIVED) is Outcome.SURVIVED
         ]
-        if not self.is_quick:
+        if not self.is_near_only:
             rest = {number: self._others(some[number], near[number], reach) for number in left}
             found |= self._imported(some, {number: tests for number, tests in rest.items() if tests}, reach)
         outcomes = [found.get(number, Outcome.SURVIVED) for number in range(len(some))]
