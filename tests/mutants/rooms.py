@@ -63,9 +63,11 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
 
 
 def _private_half(parts: tuple[str, ...]) -> set[str]:
-    """Names of the modules and folders of a method that are no formulas: its design and its plan."""
+    """Names of modules and folders of a method that hold no formulas: those of its design and its plan alone."""
     if parts[0] != "methods" or parts[2] in {"design", "plan"}:
         return set()
-    folder = ROOT / PACKAGE / Path(*parts[:2])
-    modules = [*folder.glob("design/**/*.py"), *folder.glob("plan/**/*.py")]
-    return {"design", "plan"} | {path.stem for path in modules}
+    private, public = (
+        {path.stem for half in halves for path in (ROOT / PACKAGE / Path(*parts[:2])).glob(f"{half}/**/*.py")}
+        for halves in (("design", "plan"), ("law", "kernels"))
+    )
+    return {"design", "plan"} | private - public

@@ -36,6 +36,8 @@ def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
     assert Path("tests/statistical/test_anatomy.py") not in tests
     assert Path("tests/unit/methods/splu_gen/test_design.py") not in tests
     assert Path("tests/unit/methods/splu_gen/test_advice.py") not in tests
+    # A name that both halves have is one of formulas.
+    assert Path("tests/unit/methods/splu_gen/test_telling.py") in tests
 
 
 @pytest.mark.parametrize(
