@@ -161,15 +161,16 @@ def believed_in_logs(shown, others, total, rows, gamma, number):
         [(0, 0, 1), (1, 1, 1)],
     ],
 )
-def test_beliefs_from_shown_rows_however_many_there_are(cells):
+@pytest.mark.parametrize("gamma", [2, 4])
+def test_beliefs_from_shown_rows_however_many_there_are(cells, gamma):
     """Every cell, where products of likelihoods would be zero, or as large as no double."""
     groups = groups_of(cells)
-    before, after = groups.told_by_shown(4)
+    before, after = groups.told_by_shown(gamma)
     for cell, (_, value, shown) in enumerate(cells):
         size, total = int(groups.sizes[cell]), int(groups.totals[value])
-        expected = believed_in_logs(shown - 1, size - 1, total, groups.rows, 4, max(groups.number, 2))
+        expected = believed_in_logs(shown - 1, size - 1, total, groups.rows, gamma, max(groups.number, 2))
         assert before[cell] == pytest.approx(expected, rel=1e-9)
-        factor = max((groups.rows - total) / (3 * total), 1)
+        factor = max((groups.rows - total) / ((gamma - 1) * total), 1)
         odds = expected / (1 - expected) * factor
         assert after[cell] == pytest.approx(odds / (1 + odds), rel=1e-9)
 
@@ -196,3 +197,20 @@ def test_a_table_of_one_row_or_none():
     )
     assert nobody.number == nobody.rows == 0
     assert nobody.told_by_shown(2)[0].shape == (0,)
+    two = groups_of([(0, 0, 1), (1, 0, 1)])
+    assert two.told_by_others(2)[0].tolist() == [1, 1]
+
+
+def test_a_value_that_one_person_holds():
+    """Of ten rows in pairs: odds of one in nine of the others, times nine."""
+    groups = groups_of([(0, 0, 1), (0, 1, 1), (1, 1, 8)])
+    before, after = groups.told_by_shown(2)
+    assert after[0] == pytest.approx(9 * before[0] / (1 + 8 * before[0]))
+
+
+def test_values_that_nobody_has_are_counted_too():
+    """The last of three diseases, of groups by two other attributes."""
+    groups = groups_of([(0, 1, 0, 2), (2, 0, 1, 3)], (WARD, SEX, DISEASE))
+    assert groups.totals.tolist() == [2, 3, 0]
+    assert groups.values.tolist() == [0, 1]
+    assert groups_of([(0, 0, 2)], (SEX, DISEASE)).totals.tolist() == [2, 0, 0]
