@@ -10,6 +10,7 @@ import pytest
 
 from sfumato.chance.distortion import TwoValued
 from sfumato.guarantees.amplification import Amplification
+from sfumato.guarantees.base import WHOLE_UNIT
 from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.belief_growth import BeliefGrowth
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
@@ -18,6 +19,7 @@ from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -253,6 +255,23 @@ def test_a_class_promise_follows_from_those_about_the_same_attribute():
     assert jobs.follows_from([jobs, weak_pay], published)
     assert not jobs.follows_from([weak_jobs], published)
     assert not jobs.model_copy(update={"l_value": 3.0}).follows_from([], published)
+    # Spread evenly they are 3, 2 and 2: a share of 3/7, so at most 7/3.
+    assert jobs.model_copy(update={"l_value": 2.33}).follows_from([], published)
+    assert not jobs.model_copy(update={"l_value": 2.34}).follows_from([], published)
+
+
+def test_classes_are_compared_with_all_of_them_together():
+    """Three classes of two values, each as the whole table is."""
+    counts = np.array([[1, 3], [1, 3], [2, 6]])
+    assert TCloseness(attribute="pay", t=0.01).holds_for(counts)
+    assert not TCloseness(attribute="pay", t=0.01).holds_for(np.array([[1, 3], [3, 1], [2, 6]]))
+
+
+def test_whose_data_differential_privacy_is_about():
+    """Rows, units of several, whole units: the manifest says which."""
+    assert "3 rows" in private(rows_per_unit=3).describe()["protected_unit"]
+    assert private().describe()["protected_unit"] == DifferentialPrivacy.protected_unit
+    assert private(whole_units=True).describe()["protected_unit"] == WHOLE_UNIT
 
 
 def test_the_risk_is_held_against_the_bounds_of_the_sensitive_attribute():

@@ -192,7 +192,8 @@ def lower_tails_by_size(*, retention: float, size: int, relative_error: float) -
         count = np.arange(rows + 1)
         edge = rows * elsewhere + retention * count * (1 - relative_error)
         last_below = np.ceil(edge - ROUNDING).astype(np.int64) - 1
-        at_most = np.cumsum(probabilities, axis=1)[count, np.maximum(last_below, 0)]
+        # Where even no published row is not below the edge, the place is -1 and what stands there is not used.
+        at_most = np.cumsum(probabilities, axis=1)[count, last_below]
         tails = np.where(last_below >= 0, at_most, 0.0)
         tails[0] = 1.0
         yield tails
