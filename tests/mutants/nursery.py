@@ -33,6 +33,8 @@ MEMORY = 8 * 2**30
 WALL_TIMES_PROCESSOR = 20
 SECONDS_BETWEEN_LOOKS = 0.005
 LARGEST_SECONDS = 1_000
+NOT_THERE = 99
+"""Exit code where no function that is alive has a place for a mutant."""
 COMPREHENSIONS = frozenset(["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"])
 
 Functions = Mapping[tuple[str, str, int], list[FunctionType]]
@@ -129,9 +131,10 @@ class Nursery:
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             # Processes at once must not share, nor leave behind, what tests write.
             session.config._tmp_path_factory._given_basetemp = folder
-            if task.mutation is not None:
-                put_in(task.mutation, functions)
-            code = _run(session, [items[each] for each in task.tests], task.record)
+            if task.mutation is not None and not put_in(task.mutation, functions):
+                code = NOT_THERE
+            else:
+                code = _run(session, [items[each] for each in task.tests], task.record)
         finally:
             os._exit(code)
 
@@ -166,11 +169,16 @@ def _place(code: CodeType) -> tuple[str, str, int]:
     return code.co_filename, code.co_qualname, code.co_firstlineno
 
 
-def put_in(mutation: Mutation, functions: Functions) -> None:
-    """Give the functions that are alive the body with the slip."""
-    for code in changed_functions(mutation) or ():
-        for function in functions.get(_place(code), ()):
-            function.__code__ = code
+def put_in(mutation: Mutation, functions: Functions) -> bool:
+    """Give the functions that are alive the body with the slip; whether there were any."""
+    found = [
+        (function, code)
+        for code in changed_functions(mutation) or ()
+        for function in functions.get(_place(code), ())
+    ]
+    for function, code in found:
+        function.__code__ = code
+    return bool(found)
 
 
 def changed_functions(mutation: Mutation) -> list[CodeType] | None:

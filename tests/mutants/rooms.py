@@ -17,7 +17,12 @@ GATED = ("laws", "guarantees")
 # What every law shares is tried by the laws that use it.
 TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law.py",)}
 # Promises are held against every way tiny tables can be published, and against the laws of releases.
-WIDE_TESTS = {"guarantees": ("tests/exact/test_*.py", "tests/boundaries/test_promises_follow.py")}
+# All ways to ask a law agree, and what is believed through it is held against every true table.
+PROMISES = ("tests/exact/test_*.py", "tests/boundaries/test_promises_follow.py")
+WIDE_TESTS = {
+    "guarantees": PROMISES,
+    "laws": ("tests/conformance/test_two_doors.py", "tests/unit/attacks/test_posterior.py", *PROMISES),
+}
 
 
 def files_of(room: str) -> list[Path]:
@@ -57,8 +62,10 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
         for path in sorted((ROOT / "tests" / name).glob("test_*.py"))
         if path.stem.removeprefix("test_") in subjects
     ]
+    is_law = parts[0] == "laws" or (parts[0] == "methods" and parts[2] == "law")
     if not is_quick:
-        wide += [path for pattern in WIDE_TESTS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]
+        patterns = WIDE_TESTS.get("laws" if is_law else parts[0], ())
+        wide += [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
     return [path.relative_to(ROOT) for path in (*unit, *wide, ROOT / file)]
 
 

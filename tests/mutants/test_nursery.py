@@ -68,8 +68,10 @@ def test_functions_that_are_alive_are_changed_under_their_decorators(slips):
         (each.__code__.co_filename, each.__code__.co_qualname, each.__code__.co_firstlineno): [each]
         for each in (shape.area.fget, outer)
     }
-    put_in(slips["return z / 3"], functions)
-    put_in(slips["return self.side / 5"], functions)
+    assert put_in(slips["return z / 3"], functions)
+    assert put_in(slips["return self.side / 5"], functions)
+    assert not put_in(slips["SCALE = 3"], functions)
+    assert not put_in(slips["return z / 3"], {})
     assert (cached(6), outer(9)) == (3, 4)
     assert shape().area == 0.8
     assert isinstance(shape.area, property)

@@ -7,10 +7,11 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from mutants.mutations import Mutation
-from mutants.nursery import Nursery, Task, changed_functions
+from mutants.nursery import NOT_THERE, Nursery, Task, changed_functions
 from mutants.reaching import Reach, read
 from mutants.rooms import ROOT
 from mutants.scores import say, shown
@@ -112,17 +113,18 @@ class Bench:
                 say(f"{done} of {len(trials)} by importing")
         return found
 
+    @cached_property
     def _records(self) -> dict[Path, Path]:
         # Tests import modules by their names; doctests, collected after them, then find these and make no copies.
         files = sorted(set().union(*self.tests.values()), key=lambda file: (file.is_relative_to("src"), file))
         return {file: self.kept / f"{_digest(file)}.json" for file in files}
 
     def _reach(self) -> Reach:
-        return read(path for path in self._records().values() if path.exists())
+        return read(path for path in self._records.values() if path.exists())
 
     def _in_nursery(self, some: Sequence[Mutation]) -> dict[int, int]:
         """Exit codes of the mutants of functions' bodies that some test reaches."""
-        records = self._records()
+        records = self._records
         results = self.folder / "results.txt"
         results.touch()
         process = os.fork()
@@ -142,7 +144,12 @@ class Bench:
             path.unlink(missing_ok=True)
         if broken or DONE not in codes:
             raise BrokenTestsError(", ".join(broken) or "they cannot be collected")
-        return {number: code for number, code in codes.items() if number >= 0 and number != DONE}
+        # A mutant that had no place in what was imported is tried by importing.
+        return {
+            number: code
+            for number, code in codes.items()
+            if number >= 0 and number != DONE and code != NOT_THERE
+        }
 
     def _recordings(self, records: Mapping[Path, Path]) -> Callable[[Sequence[str]], dict[int, Task]]:
         """Files of tests that were not recorded, numbered below zero."""
