@@ -307,3 +307,16 @@ def test_the_worst_ratios_of_a_certificate_by_hand():
     three = certify_words([2**60, 2**61, 5 * 2**59], 2.0, 0.1)
     assert (three.worst_up, three.worst_down) == pytest.approx((math.log(2) + 1, math.log(5 / 4) - 1))
     assert three.worst_left_out == pytest.approx(math.log(14 / 15))
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "k"), [(1.0, 0.9, 1), (0.5, 0.3, 2), (2.0, 1e-6, 3)])
+def test_the_release_curve_step_by_step(epsilon, delta, k):
+    """Nothing below k, delta at k, then whichever of absence and growth allows less; one minus it beside it."""
+    appears, left_out = _release_curve(epsilon, delta, k, 0.5)
+    assert appears[:k].tolist() == [0] * k
+    assert left_out[:k].tolist() == [1] * k
+    expected = delta
+    for found, absent in zip(appears[k:], left_out[k:], strict=True):
+        assert found == pytest.approx(expected, rel=1e-9)
+        assert absent == pytest.approx(1 - expected, rel=1e-6, abs=1e-12)
+        expected = min(1 - (1 - expected) * math.exp(-epsilon), math.exp(0.5 * epsilon) * expected)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.chance.noise import DiscreteLaplace
-from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.errors import NotIdentifiableError, ParameterError, ReleaseDamagedError
 from sfumato.methods.noisy_marginals.law.marginals import NoisyAnswer, NoisyMarginal
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.values.batches import CodedBatch
@@ -25,6 +25,20 @@ COUNTS = {
     "marginal-2": (("age", "sex", "job"), np.arange(12).reshape(3, 2, 2) * 3),
 }
 QUIET, LOUD = DiscreteLaplace(scale=2.0), DiscreteLaplace(scale=5.0)
+
+
+def test_tables_over_other_categories_than_are_published_are_refused():
+    """A law that was changed, or belongs to another release."""
+    law = NoisyCounts(
+        marginals=(NoisyMarginal(attributes=("sex", "age"), sizes=(2, 3), table="marginal-1", noise=QUIET),)
+    )
+    assert law.question_schema(SCHEMA) is SCHEMA
+    for other in (
+        Schema(attributes=(SEX, JOB)),
+        Schema(attributes=(AGE.model_copy(update={"name": "sex"}), AGE)),
+    ):
+        with pytest.raises(ReleaseDamagedError, match="other categories"):
+            law.question_schema(other)
 
 
 class PublishedCounts:

@@ -75,6 +75,24 @@ def test_shares_behind_a_contrast_are_the_estimates_where_no_value_is_in_every_g
     assert model.identified_shares(beyond @ model.distortion)[:3] == pytest.approx([1, 0, 0.2])
 
 
+def test_shares_of_values_that_nobody_has():
+    """None, in every way they are asked for; a value that one row has is counted as any other."""
+    counts = np.array([2_000.0, 1_000.0, 600.0, 399.0, 1.0, 0.0])
+    saturated = DecoyModel(counts, 2)
+    assert saturated.is_certain.tolist()[0]
+    published = np.array([700.0, 300.0, 150.0, 50.0, 0.0, 0.0])
+    found = saturated.identified_shares(published)
+    assert np.isfinite(found).all()
+    # What is not determined of the first, and what nobody has, are as all rows.
+    assert found[[0, 5]] == pytest.approx([0.3, 0.3])
+    spread = saturated.spread(np.array([[500.0, 400, 300, 200, 0.25, 0], [1_500.0, 600, 300, 199, 0.75, 0]]))
+    expected = [[0.25, 0.4, 0.5, 200 / 399, 0.25, 0], [0.75, 0.6, 0.5, 199 / 399, 0.75, 0]]
+    assert spread == pytest.approx(np.array(expected))
+    assert saturated.shares(np.array([500.0, -1, 900, 39.9, 0.5, 0])) == pytest.approx(
+        [0.25, 0, 1, 0.1, 0.5, 0]
+    )
+
+
 def test_a_contrast_needs_the_law_of_its_groups(published):
     """Groups that were filled largest first have none."""
     law = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")

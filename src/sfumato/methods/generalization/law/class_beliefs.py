@@ -71,7 +71,7 @@ class PublishedClasses:
         shares = self.counts if are_members else self.counts + PSEUDO_COUNT * average
         shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         # What the class says beyond the average belief; rows / covered is how many to expect with given public values.
-        told = shares / np.maximum(average, np.finfo(float).tiny) ** DISTANCE
+        told = shares / average**DISTANCE
         told *= (rows / covered)[:, np.newaxis]
         found, is_matched = prior.copy(), np.zeros(len(combinations), bool)
         for part in parts:
