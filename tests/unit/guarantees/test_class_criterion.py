@@ -212,6 +212,17 @@ def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
         monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 2)
     verdict = TCloseness(attribute="job", t=0.04).judge(published(batches))
     assert (verdict.holds, verdict.sentence[:6]) == (True, "0 of 3")
+    # Exactly as in the whole table: no row more of either job.
+    assert TCloseness(attribute="job", t=0).judge(published(batches)).holds
+
+
+def test_a_few_rows_more_than_fit_are_judged_in_turns_too(monkeypatch):
+    """Five rows where four fit: two of each of two places, and one alone."""
+    for limit in ("COMBINATIONS_WAITING", "MOST_COMBINATIONS"):
+        monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 4)
+    release = published([{"place": np.array([0, 0, 1, 1, 2]), "job": np.array([0, 1, 0, 1, 0])}])
+    verdict = LDiversity(attribute="job", l_value=2).judge(release)
+    assert (verdict.holds, verdict.sentence[:6]) == (False, "1 of 3")
 
 
 def test_rows_are_told_apart_where_their_numbers_exceed_a_word():

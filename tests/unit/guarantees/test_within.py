@@ -255,6 +255,7 @@ def test_a_class_promise_follows_from_those_about_the_same_attribute():
     assert jobs.follows_from([jobs, weak_pay], published)
     assert not jobs.follows_from([weak_jobs], published)
     assert not jobs.model_copy(update={"l_value": 3.0}).follows_from([], published)
+    assert not LDiversity(attribute="town", l_value=1).follows_from([], published)
     # Spread evenly they are 3, 2 and 2: a share of 3/7, so at most 7/3.
     assert jobs.model_copy(update={"l_value": 2.33}).follows_from([], published)
     assert not jobs.model_copy(update={"l_value": 2.34}).follows_from([], published)
