@@ -9,7 +9,15 @@ import pytest
 
 from sfumato.errors import ReleaseDamagedError
 from sfumato.methods.anatomy.law import composition as bucket_composition
-from sfumato.methods.anatomy.law.composition import BucketComposition, check_sizes, rake, spreads_of_cells
+from sfumato.methods.anatomy.law.composition import (
+    BUCKET,
+    BucketComposition,
+    check_sizes,
+    rake,
+    sizes_of_buckets,
+    spreads_of_cells,
+)
+from sfumato.values.batches import CodedBatch
 
 # Buckets of three and of two, five values; value 4 occurs once.
 PLACES = np.array([[0, 1, 2], [0, 1, 3], [0, 2, -1], [1, 3, 4], [2, 3, -1]], np.int32)
@@ -55,6 +63,14 @@ def test_the_covariance_is_exact_given_the_buckets():
     spreads = spreads_of_cells(buckets.totals, holding, holding, holding)[np.newaxis]
     given = buckets.covariances(spreads, buckets.solution, buckets.solution)[0]
     assert np.allclose(given, deviations.T @ deviations / len(found), atol=1e-12)
+
+
+@pytest.mark.parametrize("at_once", [1, 12, 13])
+def test_buckets_are_added_up_in_parts(monkeypatch, at_once):
+    """However many at a time."""
+    whole = composition().co_occurrence
+    monkeypatch.setattr(bucket_composition, "CELLS_AT_ONCE", at_once)
+    np.testing.assert_allclose(composition().co_occurrence, whole)
 
 
 def test_large_domains_get_the_same_covariance_without_the_cube(monkeypatch):
@@ -155,3 +171,23 @@ def test_raking_fits_both_margins_although_cells_were_empty():
     assert np.allclose(fitted.sum(axis=1), [5, 5], atol=1e-6)
     assert np.allclose(fitted.sum(axis=0), [7, 3], atol=1e-6)
     assert (fitted >= 0).all()
+
+
+def batch_of(*numbers):
+    """Published rows of some buckets."""
+    return CodedBatch({BUCKET: np.array(numbers, np.int64)}, len(numbers))
+
+
+def test_sizes_of_buckets_add_up_over_batches_of_any_length():
+    """Whichever batch reaches the larger number; one without rows adds nothing."""
+    batches = [batch_of(1, 3, 3), batch_of(), batch_of(2), batch_of(4, 1, 1, 4)]
+    for order in itertools.permutations(batches):
+        assert sizes_of_buckets(order, 4).tolist() == [3, 1, 2, 2]
+    assert sizes_of_buckets([], 4).tolist() == []
+
+
+@pytest.mark.parametrize("numbers", [(0, 1), (1, 5), (0, 5)])
+def test_bucket_numbers_below_one_or_beyond_the_buckets_are_refused(numbers):
+    """Either is damage, alone or both together."""
+    with pytest.raises(ReleaseDamagedError, match="outside 1 to"):
+        sizes_of_buckets([batch_of(*numbers)], 4)
