@@ -15,6 +15,7 @@ from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.belief_growth import BeliefGrowth
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
+from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks
@@ -46,6 +47,9 @@ def private(**changes):
         (private(), private(relation="add-remove"), False),
         (private(form="pointwise"), private(form="additive"), False),
         (private(form="additive"), private(form="pointwise"), True),
+        (private(form="pointwise"), private(form="pointwise"), True),
+        (private(whole_units=True), private(whole_units=True), True),
+        (private(whole_units=True), private(), False),
         (private(given=("a",)), private(given=("a", "b")), False),
         (private(given=("a", "b")), private(given=("a",)), True),
         # Units of four rows, from a promise about units of two, or of three.
@@ -256,6 +260,10 @@ def test_a_class_promise_follows_from_those_about_the_same_attribute():
     assert not jobs.follows_from([weak_jobs], published)
     assert not jobs.model_copy(update={"l_value": 3.0}).follows_from([], published)
     assert not LDiversity(attribute="town", l_value=1).follows_from([], published)
+    names = tuple(each.name for each in ATTRIBUTES)
+    assert KAnonymity(k=7, quasi_identifiers=names).follows_from([], published)
+    assert not KAnonymity(k=8, quasi_identifiers=names).follows_from([], published)
+    assert not KAnonymity(k=7, quasi_identifiers=(*names, "town")).follows_from([], published)
     # Spread evenly they are 3, 2 and 2: a share of 3/7, so at most 7/3.
     assert jobs.model_copy(update={"l_value": 2.33}).follows_from([], published)
     assert not jobs.model_copy(update={"l_value": 2.34}).follows_from([], published)

@@ -268,5 +268,5 @@ def exact_caps(
         is_failed[failed] = True
         alive = alive[~is_failed[group_of_cell[alive]]]
         if not alive.size:
-            break
+            return caps
     return caps

@@ -171,7 +171,7 @@ def shares_by_loops(published, overall, steps=40):
 
 def test_shares_to_expect_where_groups_have_peaks():
     """Of four groups, one without rows, which is like the others on average."""
-    published = np.array([[30.0, 4.0, 3.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0], [0.0, 0.0, 0.0]])
+    published = np.array([[30.0, 4.0, 0.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0], [0.0, 0.0, 0.0]])
     overall = np.array([0.45, 0.4, 0.15])
     np.testing.assert_allclose(
         expected_shares(published, JOB, overall), shares_by_loops(published.tolist(), overall), rtol=1e-9
