@@ -64,8 +64,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for each in some
             if each.identity in reasons
         }
-        options.page.write_text(page(options.seed, scores, survivors, same), encoding="utf-8")
+        options.page.write_text(
+            page(options.seed, scores, survivors, same, left_out=_left_out(options)), encoding="utf-8"
+        )
     return int(bool(outdated) or not all(score.is_enough for score in scores))
+
+
+def _left_out(options: argparse.Namespace) -> str:
+    far = "tests that do not run the mutated statement"
+    if options.quick:
+        return f"{far}, statistics, properties and whatever holds all laws or promises against tiny tables"
+    return far if options.near else "no tests"
 
 
 def draw(pool: Sequence[Mutation], number: int, seed: str) -> list[Mutation]:

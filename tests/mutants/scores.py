@@ -88,13 +88,19 @@ def report(scores: Sequence[Score], survivors: Sequence[Mutation]) -> str:
 
 
 def page(
-    seed: int, scores: Sequence[Score], survivors: Sequence[Mutation], same: Mapping[Mutation, str]
+    seed: int,
+    scores: Sequence[Score],
+    survivors: Sequence[Mutation],
+    same: Mapping[Mutation, str],
+    *,
+    left_out: str = "no tests",
 ) -> str:
     """A run as a page: scores, survivors, and those of the mutants drawn that compute the same, with the reason."""
     return f"""# Mutants
 
 One slip at a time in the formulas of laws and guarantees, drawn by a seed, against their own tests (see *Mutants* in `CONTRIBUTING.md`).
 `make mutants` draws new ones; this page is what `--page` wrote of the run with seed {seed}.
+Left out were: {left_out}. Leaving tests out never gives a higher score.
 
 | room | score | killed | tried | called equivalent |
 |---|---|---|---|---|

@@ -55,6 +55,7 @@ def test_a_run_is_written_as_a_page():
     assert "| laws | 95.0% | 19 | 20 | 1 (4.8%) |" in text
     assert "  + x = 2" in text.split("## Called equivalent")[0]
     assert "It is only said.\n```diff\na.py:3 in f (constant)\n  - x = 1\n  + x = 3\n```" in text
+    assert "Left out were: no tests." in text
     assert "## Survivors\n\nNone." in page(1, [score(1, 0)], [], {})
 
 

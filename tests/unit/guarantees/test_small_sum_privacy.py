@@ -197,3 +197,14 @@ def test_a_group_of_one_hides_nothing_from_an_attacker_who_knows_it():
     with pytest.raises(ParameterError, match="gamma"):
         homogeneous_error_probability(3, 1, 0.3)
     assert homogeneous_error_probability(1, 2, 0.3) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "releases"),
+    [([1], 0.0, 1), ([1, 0], 0.3, 1), ([], 0.3, 1), ([1], 0.3, 0), ([1], -0.1, 1)],
+)
+def test_small_sums_of_nobody_without_error_or_release_are_refused(counts, error, releases):
+    """Each alone; the smallest numbers that mean something are answered."""
+    with pytest.raises(ParameterError, match="counts of 1 or more"):
+        error_probabilities(counts, 2, error, releases=releases)
+    assert error_probabilities([1], 2, 0.3, releases=1).shape == (1,)

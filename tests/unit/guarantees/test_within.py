@@ -33,6 +33,13 @@ def test_a_unit_of_three_rows_has_three_epsilons_and_a_delta_that_grows():
     assert found.rows_per_unit == 3
 
 
+def test_concentration_of_three_rows_grows_by_nine():
+    """K squared rho; and a row replaced is one removed and one added."""
+    assert DifferentialPrivacy(epsilon=0.5, delta=1e-6, rho=0.01).for_units(3).rho == pytest.approx(0.09)
+    replaced = DifferentialPrivacy(epsilon=0.5, relation="add-remove").for_replacing()
+    assert (replaced.epsilon, replaced.relation) == (1.0, "replace-one")
+
+
 def private(**changes):
     """Differential privacy with some numbers changed."""
     return DifferentialPrivacy(**{"epsilon": 1.0, "delta": 1e-6, **changes})

@@ -74,6 +74,21 @@ def test_published_values_of_the_rows_of_a_true_group():
     np.testing.assert_allclose(published_values(PUBLISHED, [TOWN, JOB], PRIOR), found)
 
 
+def test_groups_by_two_attributes_of_which_one_is_true():
+    """Each category of the true one is a table of its own."""
+    published = np.stack([PUBLISHED, PUBLISHED[::-1] + 1], axis=1)
+    prior = np.stack([PRIOR, 2 * PRIOR[:, ::-1]], axis=1)
+    found = published_values(published, [TOWN, None, JOB], prior)
+    for place in range(2):
+        alone = published_values(published[:, place], [TOWN, JOB], prior[:, place])
+        np.testing.assert_allclose(found[:, place], alone)
+    overall = prior.sum(axis=(0, 1)) / prior.sum()
+    expected = expected_shares(found.reshape(4, 3), JOB, overall).reshape(2, 2, 3)
+    np.testing.assert_allclose(peaked_shares(published, [TOWN, None, JOB], prior), expected)
+    # Nobody is believed to be anywhere: no share is divided by none.
+    assert np.isfinite(peaked_shares(published, [TOWN, None, JOB], np.zeros((2, 2, 3)))).all()
+
+
 @pytest.mark.parametrize("is_toward", [False, True])
 def test_one_step_of_a_pooled_fit(is_toward):
     """Seven rows of the overall shares, or of what each group leans on, beside those linked to it."""
