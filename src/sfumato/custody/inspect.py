@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from sfumato.data.private_table import PrivateTable
 from sfumato.data.uniqueness import UniqueRowCounter, UniqueRows
 from sfumato.values.arrays import Integers
+from sfumato.values.batches import CodedBatch
 from sfumato.values.number_text import Cell, capital, percent
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role
@@ -193,16 +194,36 @@ def _columns_table(table: PrivateTable) -> tuple[ResultTable, UniqueRows]:
     attributes = table.schema.publishable.attributes
     counter = UniqueRowCounter(attributes)
     counts: dict[str, Integers] = {each.name: np.zeros(each.size, dtype=np.int64) for each in attributes}
-    for batch in table.scan():
-        counter.add(batch)
-        for each in attributes:
-            counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
+    for counted_rows, seen in table.map_portions(table.schema.publishable.names, LookAtColumns(attributes)):
+        counter.merge(seen)
+        for name, each in counted_rows.items():
+            counts[name] += each
     columns = _private(
         "Columns",
         ("column", "role", "categories", "present", "missing share", "largest share"),
         tuple(_column_row(each, counts[each.name]) for each in attributes),
     )
     return columns, counter.result()
+
+
+@dataclass(frozen=True, eq=False)
+class LookAtColumns:
+    """Rows of every category, and how many rows are unique, in a portion."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __call__(
+        self, batches: Iterator[CodedBatch], number: int
+    ) -> tuple[dict[str, Integers], UniqueRowCounter]:
+        """By attribute ``(size,)``, and a counter that has seen the rows."""
+        del number
+        counter = UniqueRowCounter(self.attributes)
+        counts = {each.name: np.zeros(each.size, dtype=np.int64) for each in self.attributes}
+        for batch in batches:
+            counter.add(batch)
+            for each in self.attributes:
+                counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
+        return counts, counter
 
 
 def _column_row(attribute: Attribute, counts: Integers) -> tuple[Cell, ...]:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from sfumato.data.engine import Condition, Unfit
+from sfumato.data.counting import attributes_of, count_tables
+from sfumato.data.engine import Condition, Found, Unfit
 from sfumato.data.fitting import Misfit
-from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
+from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, map_portions, rows_per_portion
 from sfumato.data.sources.base import Asked, Source, fresh_name
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.values.arrays import Booleans, Codes, Integers
@@ -170,6 +171,16 @@ class ArrayEngine:
         )
         codes = tuple(column[first] for column in _columns(rows, attributes))
         return PortionCounts(OccupiedCounts(tuple(attributes), codes, counts), portion[first])
+
+    def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
+        """Counts over the product of each set's attributes, all in one pass."""
+        return count_tables(self.scan(source, attributes_of(sets)), sets)
+
+    def map_portions(
+        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+    ) -> Iterator[Found]:
+        """What a step finds in each portion of the rows."""
+        return map_portions(self.scan(source, attributes), step)
 
     def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """None: what has a code fits."""

@@ -14,6 +14,7 @@ from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import CountTable, empty_counts
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute, Schema
+from sfumato.watching import watcher
 
 MOST_MERGED_CELLS = 2**17
 """Sets are merged while their union has no more cells than this: counting is then fast in a processor's cache."""
@@ -55,6 +56,26 @@ def count_tables(
     )
 
 
+def watched(
+    phase: str, batches: Iterable[CodedBatch], total: Callable[[], int | None]
+) -> Iterator[CodedBatch]:
+    """The same rows; whoever watches is told how many came, of how many where that is known."""
+    found, done = watcher(), 0
+    expected = None if found is None else total()
+    for batch in batches:
+        yield batch
+        done += batch.number_of_rows
+        if found is not None:
+            found.show(phase, done, expected)
+    if found is not None:
+        found.finish()
+
+
+def attributes_of(sets: Iterable[Sequence[Attribute]]) -> tuple[Attribute, ...]:
+    """Every attribute of some sets, once."""
+    return tuple({each.name: each for attributes in sets for each in attributes}.values())
+
+
 def _count(cells: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:
     """Add one to the total of each cell."""
     if total.size <= ROWS_PER_BATCH:
@@ -73,8 +94,8 @@ class CountsInTurns:
     ----------
     schema
         The attributes.
-    scan
-        Gives the rows of some attributes.
+    count
+        Gives the tables of some sets, from one pass over the rows.
     sets
         Names of the attributes of each table, at least one.
 
@@ -84,7 +105,8 @@ class CountsInTurns:
     >>> sex = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
     >>> job = Attribute(name="job", role=Role.OTHER, categories=("a", "b", "c"))
     >>> rows = CodedBatch({"sex": np.array([0, 1, 1]), "job": np.array([2, 0, 0])}, 3)
-    >>> counts = CountsInTurns(Schema(attributes=(sex, job)), lambda names: [rows], [("job", "sex"), ("sex",)])
+    >>> schema = Schema(attributes=(sex, job))
+    >>> counts = CountsInTurns(schema, lambda sets: count_tables([rows], sets), [("job", "sex"), ("sex",)])
     >>> counts[0].counts.tolist(), counts[1].counts.tolist()
     ([[0, 2], [0, 0], [1, 0]], [1, 2])
     """
@@ -92,11 +114,11 @@ class CountsInTurns:
     def __init__(
         self,
         schema: Schema,
-        scan: Callable[[Sequence[str]], Iterable[CodedBatch]],
+        count: Callable[[Sequence[Sequence[Attribute]]], tuple[CountTable, ...]],
         sets: Sequence[Sequence[str]],
     ) -> None:
         self._schema = schema
-        self._scan = scan
+        self._count_sets = count
         self._sets = [tuple(each) for each in sets]
         self._turns = list(_turns([_cells(schema, each) for each in self._sets]))
         self._held: dict[frozenset[str], CountTable] = {}
@@ -119,9 +141,8 @@ class CountsInTurns:
         sets = [frozenset(self._sets[each]) for each in turn]
         covering = covering_sets(sets, self._schema, most_cells=MERGED_FOR_MANY)
         chosen = [[name for name in self._schema.names if name in each] for each in covering]
-        read = [name for name in self._schema.names if any(name in each for each in sets)]
         self._held = {}
-        tables = count_tables(self._scan(read), [self._schema.select(each) for each in chosen])
+        tables = self._count_sets([self._schema.select(each) for each in chosen])
         self._held = {frozenset(each.names): each for each in tables}
         self._now = turn
 

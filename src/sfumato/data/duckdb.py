@@ -18,7 +18,8 @@ import numpy as np
 from sfumato.data.arrow_arrays import as_numpy
 from sfumato.data.coding import cell_text, declarations, has_code, is_missing
 from sfumato.data.connection import KeptConnection
-from sfumato.data.engine import Condition, Unfit
+from sfumato.data.counting import attributes_of, count_tables, watched
+from sfumato.data.engine import Condition, Found, Unfit
 from sfumato.data.fitting import (
     Misfit,
     complaints,
@@ -28,7 +29,7 @@ from sfumato.data.fitting import (
     units_with_too_many_rows,
 )
 from sfumato.data.patience import PatientCursor
-from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, rows_per_portion
+from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, map_portions, rows_per_portion
 from sfumato.data.refusals import require_columns, unreadable
 from sfumato.data.snapshot import Snapshot
 from sfumato.data.sources.base import Source
@@ -179,6 +180,17 @@ class DuckDBEngine:
             ),
         )
         return PortionCounts(_occupied(attributes, columns), portions)
+
+    def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
+        """Counts over the product of each set's attributes, all in one pass."""
+        rows = self.scan(source, attributes_of(sets))
+        return count_tables(watched("Counting", rows, source.stated_number_of_rows), sets)
+
+    def map_portions(
+        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+    ) -> Iterator[Found]:
+        """What a step finds in each portion of the rows, as they are read."""
+        return map_portions(self.scan(source, attributes), step)
 
     @contextmanager
     def at_rest(self, source: Source, schema: Schema) -> Iterator[Snapshot]:

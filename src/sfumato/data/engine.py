@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from sfumato.data.fitting import Misfit
-from sfumato.data.portions import PortionCounts
+from sfumato.data.portions import PortionCounts, PortionStep
 from sfumato.data.sources.base import Source
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -16,6 +16,8 @@ from sfumato.values.schema import Attribute, Schema
 Condition = tuple[Attribute, tuple[int, ...]]
 """An attribute and the codes a row may have in it."""
 
+
+Found = TypeVar("Found")
 
 Unfit = Literal["refuse", "skip"]
 """What becomes of rows with a value outside the schema."""
@@ -57,6 +59,14 @@ class Engine(Protocol):
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows, as :meth:`scan` orders them."""
+
+    def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
+        """Counts over the product of each set's attributes, all in one pass; no set is empty."""
+
+    def map_portions(
+        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+    ) -> Iterator[Found]:
+        """What a step finds in each portion of the rows; nothing else of them comes here."""
 
     def at_rest(self, source: Source, schema: Schema) -> AbstractContextManager[Source]:
         """A source of the same rows that gives the same ones however often it is read, until the end.

@@ -38,6 +38,8 @@ Read = Callable[[Sequence[str]], Iterator[CodedBatch]]
 """Gives the private rows of some attributes, in the source's order."""
 
 Share = TypeVar("Share")
+Found_co = TypeVar("Found_co", covariant=True)
+Result = TypeVar("Result")
 
 
 def rows_per_portion() -> int:
@@ -73,6 +75,13 @@ class RowStep(Protocol[Share]):
         self, batches: Iterator[CodedBatch], portion: Portion[Share], noise: NoiseSource
     ) -> Iterator[CodedBatch]:
         """Published rows of a portion, from its private ones; reads them to their end."""
+
+
+class PortionStep(Protocol[Found_co]):
+    """A count phase that an engine's own counting does not cover: a frozen dataclass that can be called and pickled."""
+
+    def __call__(self, batches: Iterator[CodedBatch], number: int) -> Found_co:
+        """What is found in the portion of a number: small, since only this reaches the process that asks."""
 
 
 class PileStep(Protocol[Share]):
@@ -123,11 +132,9 @@ def in_portions(batches: Iterable[CodedBatch]) -> Iterator[Iterator[CodedBatch]]
         deque(portion, maxlen=0)
 
 
-def numbered_batches(batches: Iterable[CodedBatch]) -> Iterator[tuple[int, CodedBatch]]:
-    """Batches of every portion with the numbers of their streams, for a count phase that draws."""
-    for number, portion in enumerate(in_portions(batches)):
-        for place, batch in enumerate(portion):
-            yield Portion(number, None).stream_number(place), batch
+def map_portions(batches: Iterable[CodedBatch], step: PortionStep[Result]) -> Iterator[Result]:
+    """What a step finds in each portion of some rows, in their order."""
+    return (step(portion, number) for number, portion in enumerate(in_portions(batches)))
 
 
 def run_steps(

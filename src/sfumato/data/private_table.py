@@ -11,17 +11,16 @@ from typing import Any, Self
 
 from sfumato.data.counting import CountsInTurns
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.engine import Engine
+from sfumato.data.engine import Engine, Found
 from sfumato.data.fitting import Misfit, misfits_error
-from sfumato.data.portions import PortionCounts
+from sfumato.data.portions import PortionCounts, PortionStep
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SchemaError, without_origins
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.schema import Role, Schema
+from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection
-from sfumato.watching import watcher
 
 
 class PrivateTable:
@@ -99,19 +98,18 @@ class PrivateTable:
 
     def count_tables(self, sets: Sequence[Sequence[str]]) -> CountsInTurns:
         """True counts over each of many sets of attributes, in as few passes as memory allows. Private."""
-        return CountsInTurns(self.schema, lambda names: self._watched("Counting", self.scan(names)), sets)
+        return CountsInTurns(self.schema, self._count_sets, sets)
 
-    def _watched(self, phase: str, batches: Iterator[CodedBatch]) -> Iterator[CodedBatch]:
-        """The same rows; whoever watches is told how many came."""
-        found, done = watcher(), 0
-        total = None if found is None else self.stated_number_of_rows
-        for batch in batches:
-            yield batch
-            done += batch.number_of_rows
-            if found is not None:
-                found.show(phase, done, total)
-        if found is not None:
-            found.finish()
+    def _count_sets(self, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
+        declared = [self._declared.select([each.name for each in attributes]) for attributes in sets]
+        counted = self.engine.count_tables(self.source, declared)
+        return tuple(
+            CountTable(tuple(attributes), each.counts) for attributes, each in zip(sets, counted, strict=True)
+        )
+
+    def map_portions(self, names: Sequence[str], step: PortionStep[Found]) -> Iterator[Found]:
+        """What a step finds in each portion of the rows. Private; where rows are elsewhere, all that comes here."""
+        return self.engine.map_portions(self.source, self._declared.select(names), step)
 
     def count_occupied(self, names: Sequence[str], *, fewest: int = 1) -> OccupiedCounts:
         """True counts of the combinations that so many rows have. Private."""

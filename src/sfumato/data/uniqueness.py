@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -163,6 +163,16 @@ class UniqueRowCounter:
             else:
                 each.add(_sum_of((keys[name] for name in names), batch.number_of_rows))
 
+    def merge(self, other: UniqueRowCounter) -> None:
+        """Take over what another counter of the same attributes has seen, of other rows."""
+        self.number_of_rows += other.number_of_rows
+        self._whole.merge(other._whole)
+        # A set that either has let go has too few combinations for all rows together as well.
+        self._sets = {names: each for names, each in self._sets.items() if names in other._sets}
+        for names, each in self._sets.items():
+            # The same attributes have counters of the same kind.
+            each.merge(cast("Any", other._sets[names]))
+
     def result(self) -> UniqueRows:
         """What was counted so far."""
         names = tuple(each.name for each in self.attributes)
@@ -239,6 +249,9 @@ class _CellCounter:
         # Two is as good as many.
         self._seen = np.minimum(self._seen + found, 2).astype(np.uint8)
 
+    def merge(self, other: Self) -> None:
+        self._seen = np.minimum(self._seen + other._seen, 2)
+
     def unique(self) -> int:
         return int(np.count_nonzero(self._seen == 1))
 
@@ -262,6 +275,15 @@ class _KeyCounter:
         self._waiting.append(self._sampled(keys))
         if sum(each.size for each in self._waiting) >= self.most:
             self._settle()
+
+    def merge(self, other: Self) -> None:
+        other._settle()
+        # Both are the keys below a bound; what one has let go the other must let go too.
+        self._halvings = max(self._halvings, other._halvings)
+        again = self._sampled(other._again)
+        self._waiting = [*map(self._sampled, self._waiting), self._sampled(other._once), again, again]
+        self._once, self._again = self._sampled(self._once), self._sampled(self._again)
+        self._settle()
 
     def _settle(self) -> None:
         """Sorted, equal keys are neighbours; a key that was met before is there twice by itself."""

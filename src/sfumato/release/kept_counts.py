@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.data.counting import count_tables, covering_sets
+from sfumato.data.counting import covering_sets
 from sfumato.data.engine import Engine
 from sfumato.data.sources.base import Source
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -122,9 +122,7 @@ class KeptCounts:
             room -= 8 * math.prod(each.size for each in attributes)
             if room >= 0 or not chosen:
                 chosen.append(tuple(each.name for each in attributes))
-        read = self.schema.select(name for name in self.schema.names if any(name in each for each in chosen))
-        batches = self.engine.scan(self.source, read)
-        for table in count_tables(batches, [self.schema.select(names) for names in chosen]):
+        for table in self.engine.count_tables(self.source, [self.schema.select(names) for names in chosen]):
             self._keep(frozenset(table.names), table)
 
     def _find(self, key: Any) -> CountTable | OccupiedCounts | None:

@@ -13,7 +13,7 @@ from array_tables import ArrayTable
 from sfumato import Schema, publish, read_table
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data import counting
-from sfumato.data.counting import CountsInTurns, covering_sets
+from sfumato.data.counting import CountsInTurns, attributes_of, count_tables, covering_sets
 from sfumato.errors import DataError
 from sfumato.methods.columnized_counts.design.choice import attribute_similarities
 from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
@@ -45,10 +45,10 @@ class Scans:
     def __init__(self, table):
         self.table, self.number = table, 0
 
-    def __call__(self, names):
-        """The rows of some attributes."""
+    def __call__(self, sets):
+        """Tables of some sets."""
         self.number += 1
-        return self.table.scan(names)
+        return count_tables(self.table.scan([each.name for each in attributes_of(sets)]), sets)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_every_table_is_that_of_its_own_pass(monkeypatch, at_once, merged):
         ("a2",),
         *itertools.combinations(table.schema.names, 3),
     ]
-    counts = CountsInTurns(table.schema, table.scan, sets)
+    counts = CountsInTurns(table.schema, Scans(table), sets)
     # Asked for backwards too: a turn that is over can come again.
     for place in (*range(len(sets)), *range(len(sets) - 1, -1, -7)):
         expected = table.count_by(sets[place])
@@ -76,7 +76,7 @@ def test_a_table_far_larger_than_a_batch_is_counted(monkeypatch):
     """Cells are added one by one where there are more of them than rows of a batch."""
     monkeypatch.setattr(counting, "ROWS_PER_BATCH", 4)
     table = table_of()
-    counts = CountsInTurns(table.schema, table.scan, [("a3", "a5")])
+    counts = CountsInTurns(table.schema, Scans(table), [("a3", "a5")])
     assert np.array_equal(counts[0].counts, table.count_by(("a3", "a5")).counts)
 
 
@@ -116,10 +116,15 @@ class Counted(ArrayTable):
 
     scans = 0
 
-    def scan(self, names=None):
-        """All rows."""
-        self.scans += 1
-        return super().scan(names)
+    def __init__(self, schema, codes):
+        super().__init__(schema, codes)
+        scan = self.engine.scan
+
+        def counting(*arguments, **named):
+            self.scans += 1
+            return scan(*arguments, **named)
+
+        self.engine.scan = counting
 
     def count_by(self, names, where=None):
         """Counts, which are a pass over the rows; how many there are is known without one."""

@@ -9,7 +9,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import read_table
 from sfumato.data import portions
-from sfumato.data.portions import Portion, in_portions, numbered_batches, rebatched
+from sfumato.data.portions import Portion, in_portions, map_portions, rebatched
 from sfumato.errors import DataError
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, Role, Schema
@@ -63,8 +63,11 @@ def test_no_rows_are_no_portion():
 
 def test_every_batch_has_a_stream_of_its_own():
     """Portion above, batch below."""
-    seen = [number for number, _ in numbered_batches(batches(14))]
-    assert seen == [0, 1, 1 << 32, (1 << 32) + 1, 2 << 32]
+
+    def streams(portion, number):
+        return [Portion(number, None).stream_number(place) for place, _ in enumerate(portion)]
+
+    assert list(map_portions(batches(14), streams)) == [[0, 1], [1 << 32, (1 << 32) + 1], [2 << 32]]
     assert Portion(3, None).stream_number(5) == (3 << 32) + 5
 
 

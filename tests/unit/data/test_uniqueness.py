@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -116,3 +116,23 @@ def test_no_rows_are_no_share():
     """An empty table has nobody to find."""
     found = counted({"a": np.empty(0, int)}, [attribute("a", 3)])
     assert (found.unique, found.share, found.reveals) == (0, 0.0, False)
+
+
+@pytest.mark.parametrize("most", [2**20, 64])
+@pytest.mark.parametrize("cuts", [(0,), (7, 1_500), (1, 2, 2_999)])
+def test_counters_of_parts_add_up_to_that_of_the_whole(monkeypatch, most, cuts):
+    """However rows are divided, also where combinations are only sampled: the same keys are kept."""
+    monkeypatch.setattr(uniqueness, "MOST_KEYS", most)
+    monkeypatch.setattr(uniqueness, "MOST_KEYS_OF_SETS", most)
+    monkeypatch.setattr(uniqueness, "MOST_CELLS", 500)
+    rng = np.random.default_rng(5)
+    attributes = [attribute(f"a{place}", size) for place, size in enumerate((3, 9, 40, 40, 60))]
+    codes = {each.name: rng.integers(0, each.size, 3_000).astype(np.uint8) for each in attributes}
+    whole = UniqueRowCounter(attributes)
+    whole.add(CodedBatch(codes, 3_000))
+    together = UniqueRowCounter(attributes)
+    for start, end in pairwise([0, *cuts, 3_000]):
+        part = UniqueRowCounter(attributes)
+        part.add(CodedBatch({name: each[start:end] for name, each in codes.items()}, end - start))
+        together.merge(part)
+    assert together.result() == whole.result()

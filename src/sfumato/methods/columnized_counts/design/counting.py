@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.coarsening.merging import classes_of_groups, merge_classes
-from sfumato.data.portions import numbered_batches
+from sfumato.data.portions import Portion
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.columnized_counts.design.choice import SimilarityBudget, attribute_columns, item_columns
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
@@ -29,6 +29,7 @@ from sfumato.methods.columnized_counts.kernels.wide_rows import (
     choose_columns,
 )
 from sfumato.values.arrays import Integers
+from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, Schema
 
 Columns = Groups | tuple[int, ...]
@@ -135,17 +136,49 @@ def _count_truncated(
     column_budget: int,
     noise: NoiseSource,
 ) -> list[FragmentTally]:
-    """Every row keeps its parts in a random choice of the columns it covers, batch by batch."""
+    """Every row keeps its parts in a random choice of the columns it covers; portions are added up."""
     tallies = [FragmentTally(len(column.names)) for column in cut]
-    for number, batch in numbered_batches(table.scan(schema.names)):
-        codes = _recoded(batch.codes, coarser)
-        covered = np.stack([column.is_covered(codes) for column in cut], axis=1)
-        words = noise.stream(number).words(covered.size).reshape(covered.shape)
-        chosen = choose_columns(covered, column_budget, words)
-        for place, (column, tally) in enumerate(zip(cut, tallies, strict=True)):
-            kept = chosen[:, place]
-            tally.add(np.stack([codes[name][kept].astype(np.int64) for name in column.names], axis=1))
+    step = CountTruncated(tuple(cut), coarser, column_budget, noise)
+    for portion in table.map_portions(schema.names, step):
+        for tally, found in zip(tallies, portion, strict=True):
+            tally.add(*found)
     return tallies
+
+
+@dataclass(frozen=True, eq=False)
+class CountTruncated:
+    """Counts the fragments of a portion when every row keeps only some of its columns.
+
+    Parameters
+    ----------
+    cut
+        The columns.
+    coarser
+        Attributes that are published with fewer categories.
+    column_budget
+        Columns that a row may keep.
+    noise
+        Chooses them.
+    """
+
+    cut: tuple[WideColumn, ...]
+    coarser: Coarser
+    column_budget: int
+    noise: NoiseSource
+
+    def __call__(self, batches: Iterator[CodedBatch], number: int) -> list[tuple[npt.NDArray[Any], Integers]]:
+        """For each column its different fragments and how often each occurs."""
+        tallies = [FragmentTally(len(column.names)) for column in self.cut]
+        for place, batch in enumerate(batches):
+            codes = _recoded(batch.codes, self.coarser)
+            covered = np.stack([column.is_covered(codes) for column in self.cut], axis=1)
+            stream = self.noise.stream(Portion(number, None).stream_number(place))
+            words = stream.words(covered.size).reshape(covered.shape)
+            chosen = choose_columns(covered, self.column_budget, words)
+            for where, (column, tally) in enumerate(zip(self.cut, tallies, strict=True)):
+                kept = chosen[:, where]
+                tally.add(np.stack([codes[name][kept].astype(np.int64) for name in column.names], axis=1))
+        return [each.result() for each in tallies]
 
 
 @dataclass(frozen=True, eq=False)

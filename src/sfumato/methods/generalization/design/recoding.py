@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.methods.generalization.design.widths import require_countable
 from sfumato.methods.generalization.kernels.applying import BoxRecoding, LevelRecoding, Recoding
+from sfumato.methods.generalization.kernels.counting import CountClasses, CountCombinations, CountWideRows
 from sfumato.methods.generalization.kernels.domains import Domain, Nested
 from sfumato.methods.generalization.kernels.full_domain import search_full_domain
 from sfumato.methods.generalization.kernels.loss import InformationLoss, information_loss
@@ -110,12 +111,13 @@ def count_rows(
     read = (*names, *sensitive)
     sizes = [each.size for each in table.schema.select(read)]
     if math.prod(sizes) > LARGEST_KEY:
-        columns = ([batch.codes[name] for name in read] for batch in table.scan(read))
-        return WideRows.count(sizes[: len(names)], sizes[len(names) :], columns)
+        known, values = tuple(sizes[: len(names)]), tuple(sizes[len(names) :])
+        portions = table.map_portions(read, CountWideRows(read, known, values))
+        return WideRows.added_up(known, values, portions)
     whole = MixedRadix(sizes)
-    keys = (whole.encode([batch.codes[name] for name in read]) for batch in table.scan(read))
     number = MixedRadix(whole.sizes[len(names) :]).combinations
-    return DistinctRows.count(MixedRadix(whole.sizes[: len(names)]), number, keys)
+    portions = table.map_portions(read, CountCombinations(read, whole))
+    return DistinctRows.added_up(MixedRadix(whole.sizes[: len(names)]), number, portions)
 
 
 def recode_by_boxes(
@@ -263,15 +265,9 @@ def _classes(
     values = [each.size for each in table.schema.select(watched)]
     whole = MixedRadix([recoding.radix.combinations, *values])
     number = MixedRadix(values).combinations
-
-    def keys() -> Iterator[Integers]:
-        read = tuple(dict.fromkeys((*recoding.class_names, *watched))) or table.schema.publishable.names[:1]
-        for batch in table.scan(read):
-            published, _ = recoding.apply(batch.codes)
-            key = recoding.keys({**batch.codes, **published})
-            yield whole.encode([key, *(batch.codes[name] for name in watched)])
-
-    rows = DistinctRows.count(recoding.radix, number, keys())
+    read = tuple(dict.fromkeys((*recoding.class_names, *watched))) or table.schema.publishable.names[:1]
+    portions = table.map_portions(read, CountClasses(recoding, watched, whole))
+    rows = DistinctRows.added_up(recoding.radix, number, portions)
     classes, place = np.unique(rows.combinations, return_inverse=True)
     sizes = np.bincount(place, weights=rows.counts).astype(np.int64)
     if not criterion.needs_sensitive:

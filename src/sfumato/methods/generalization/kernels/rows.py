@@ -56,6 +56,16 @@ class DistinctRows:
                 waiting = []
         return cls(radix, sensitive_size, *_merge(keys, counts, waiting))
 
+    @classmethod
+    def added_up(
+        cls, radix: MixedRadix, sensitive_size: int, parts: Iterable[tuple[Integers, Integers]]
+    ) -> DistinctRows:
+        """From the different keys of some portions, with how often each occurs there."""
+        keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+        for new, times in parts:
+            keys, counts = group(np.concatenate((keys, new)), np.concatenate((counts, times)))
+        return cls(radix, sensitive_size, keys, counts)
+
     @cached_property
     def whole(self) -> MixedRadix:
         """Of the quasi-identifiers and the sensitive value: what the keys are numbers in."""
@@ -133,16 +143,18 @@ class WideRows:
         cls, sizes: Sequence[int], sensitive: Sequence[int], batches: Iterable[Sequence[Codes]]
     ) -> WideRows:
         """Count rows that come in batches of columns; memory follows the number of different ones."""
+        return cls.added_up(sizes, sensitive, [count_words(sizes, sensitive, batches)])
+
+    @classmethod
+    def added_up(
+        cls, sizes: Sequence[int], sensitive: Sequence[int], parts: Iterable[tuple[Integers, Integers]]
+    ) -> WideRows:
+        """From the different rows of some portions as :func:`count_words` gives them."""
         groups = radix_groups(sizes)
         values = MixedRadix(sensitive)
         words, counts = np.empty((0, len(groups) + 1), np.int64), np.empty(0, np.int64)
-        waiting: list[Integers] = []
-        for columns in batches:
-            waiting.append(_words(groups, columns[: len(sizes)], values, columns[len(sizes) :]))
-            if sum(map(len, waiting)) >= KEYS_WAITING:
-                words, counts = _merge_words(words, counts, waiting)
-                waiting = []
-        words, counts = _merge_words(words, counts, waiting)
+        for new, times in parts:
+            words, counts = _merge_words(np.concatenate((words, new)), np.concatenate((counts, times)), [])
         numbering, combinations = OccurringNumbers.of(groups, words[:, :-1])
         digits = (
             digit.astype(np.min_scalar_type(size))
@@ -164,6 +176,21 @@ class WideRows:
     def codes(self, place: int) -> Codes:
         """Codes of one quasi-identifier, ``(n,)``."""
         return self.columns[place]
+
+
+def count_words(
+    sizes: Sequence[int], sensitive: Sequence[int], batches: Iterable[Sequence[Codes]]
+) -> tuple[Integers, Integers]:
+    """The different rows of some batches of columns as numbers, ``(n, groups + 1)``, and how often each occurs."""
+    groups, values = radix_groups(sizes), MixedRadix(sensitive)
+    words, counts = np.empty((0, len(groups) + 1), np.int64), np.empty(0, np.int64)
+    waiting: list[Integers] = []
+    for columns in batches:
+        waiting.append(_words(groups, columns[: len(sizes)], values, columns[len(sizes) :]))
+        if sum(map(len, waiting)) >= KEYS_WAITING:
+            words, counts = _merge_words(words, counts, waiting)
+            waiting = []
+    return _merge_words(words, counts, waiting)
 
 
 def _words(

@@ -29,6 +29,7 @@ from sfumato.methods.noisy_marginals.design.choice import (
     gaussian_noises,
     laplace_noises,
 )
+from sfumato.methods.noisy_marginals.kernels import CountSelected
 from sfumato.methods.noisy_marginals.law.marginals import COUNT_COLUMN, NoisyAnswer, NoisyMarginal
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.methods.noisy_marginals.plan import exposure_table, precision_table, private_tables, size_table
@@ -295,15 +296,8 @@ class NoisyMarginals(Design):
         schema = table.schema.publishable
         selections = [Selection.parse(each, schema) for each in self.queries]
         names = tuple(dict.fromkeys(name for each in selections for name in each.names))
-        counts = np.zeros(len(selections), np.int64)
-        for batch in table.scan(names or schema.names[:1]):
-            for place, selection in enumerate(selections):
-                is_selected = np.ones(batch.number_of_rows, np.bool_)
-                for name, codes in selection.conditions:
-                    is_chosen = np.zeros(schema[name].size, np.bool_)
-                    is_chosen[list(codes)] = True
-                    is_selected &= is_chosen[batch.codes[name]]
-                counts[place] += np.count_nonzero(is_selected)
+        portions = table.map_portions(names or schema.names[:1], CountSelected.of(selections, schema))
+        counts = sum(portions, np.zeros(len(selections), np.int64))
         noises = self.noises(table.schema)[-len(selections) :]
         return [
             int(count + self._draw(each, noise.named("noise of queries"), place, 1)[0])

@@ -16,11 +16,11 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError
 from sfumato.methods.splu_gen.kernels.decoys import Draws, draw_on_counts, draw_together
 from sfumato.methods.splu_gen.kernels.rows import (
+    CountKept,
     DecoyShare,
     Drawn,
     Frequent,
     KeptRows,
-    count_kept,
     frequent_values,
     leave_out,
 )
@@ -85,9 +85,8 @@ class CountPhase:
     def kept(self) -> list[KeptRows]:
         """The rows to publish of each portion: frequent enough, and as many as the groups divide evenly."""
         drawing = self.noise.named("rows left out")
-        portions = count_kept(
-            self.table.scan(self.names), self.drawn, *self._frequent, self.multiple - 1, drawing
-        )
+        step = CountKept(tuple(self.drawn), *self._frequent, self.multiple - 1, drawing)
+        portions = list(self.table.map_portions(self.names, step))
         rows = sum(each.rows for each in portions)
         if self.frequent:
             _LOG.info("left out %d rows with a rare sensitive value", self.table.number_of_rows - rows)

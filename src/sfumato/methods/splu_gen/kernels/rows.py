@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from sfumato.chance.quotas import split
 from sfumato.chance.randomness import NoiseSource, NoiseStream
-from sfumato.data.portions import Portion, in_portions, refuse_changed_table
+from sfumato.data.portions import Portion, refuse_changed_table
 from sfumato.methods.splu_gen.kernels.decoys import Draws
 from sfumato.values.arrays import Booleans, Integers
 from sfumato.values.batches import CodedBatch
@@ -149,37 +149,49 @@ def frequent_values(
         frequent = remaining
 
 
-def count_kept(
-    batches: Iterable[CodedBatch],
-    drawn: Sequence[Drawn],
-    frequent: Frequent,
-    spare: Frequent,
-    candidates: int,
-    noise: NoiseSource,
-) -> list[KeptRows]:
-    """Count the rows of every portion, and draw so many of each that may yet be left out."""
-    portions = []
-    for number, portion in enumerate(in_portions(batches)):
-        parts = list(portion)
+@dataclass(frozen=True, eq=False)
+class CountKept:
+    """Counts the rows of a portion, and draws some that may yet be left out.
+
+    Parameters
+    ----------
+    drawn
+        What is drawn at once.
+    frequent, spare
+        Which values are published, and which stay frequent whichever rows are left out besides.
+    candidates
+        Rows to draw.
+    noise
+        Draws them.
+    """
+
+    drawn: tuple[Drawn, ...]
+    frequent: Frequent
+    spare: Frequent
+    candidates: int
+    noise: NoiseSource
+
+    def __call__(self, batches: Iterator[CodedBatch], number: int) -> KeptRows:
+        """The rows of the portion that are published, and the candidates among them."""
+        parts = list(batches)
         codes = {
             name: np.concatenate([each.codes[name] for each in parts])
-            for unit in drawn
+            for unit in self.drawn
             for name in unit.names
         }
-        is_kept = _is_frequent(codes, frequent)
-        is_spare = is_kept & _is_frequent(codes, spare)
-        values = {unit.name: unit.encode(codes) for unit in drawn}
+        is_kept = _is_frequent(codes, self.frequent)
+        is_spare = is_kept & _is_frequent(codes, self.spare)
+        values = {unit.name: unit.encode(codes) for unit in self.drawn}
         counts = {
             unit.name: np.bincount(values[unit.name][is_kept], minlength=unit.radix.combinations)
-            for unit in drawn
+            for unit in self.drawn
         }
         rows = int(np.count_nonzero(is_spare))
-        chosen = _some_below(rows, min(candidates, rows), noise.stream(number))
+        chosen = _some_below(rows, min(self.candidates, rows), self.noise.stream(number))
         if rows < is_spare.size:
             chosen = np.flatnonzero(is_spare)[chosen]
         chosen_codes = {name: each[chosen] for name, each in values.items()}
-        portions.append(KeptRows(counts, int(np.count_nonzero(is_kept)), chosen, chosen_codes, rows))
-    return portions
+        return KeptRows(counts, int(np.count_nonzero(is_kept)), chosen, chosen_codes, rows)
 
 
 def leave_out(portions: list[KeptRows], number: int, stream: NoiseStream) -> list[KeptRows]:
