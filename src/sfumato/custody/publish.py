@@ -23,6 +23,8 @@ from sfumato.custody.units import (
 )
 from sfumato.custody.withholding import without_law, without_numbers
 from sfumato.data.coded_rows import ArrayEngine
+from sfumato.data.distributed.engine import SplitEngine
+from sfumato.data.distributed.resting import AtRest
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.data.portions import Read, refuse_changed_table
@@ -34,11 +36,12 @@ from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.release.loading import load_release
 from sfumato.release.manifest import AS_IT_IS, Format, Manifest, TableEntry
+from sfumato.release.parts import PartsWriter
 from sfumato.release.promises import CATEGORIES_OF, learned_lists, open_choices, unknown_choices
 from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.signature import Signer
-from sfumato.release.storage import Describe, Progress, refuse_existing_folder, write_release
+from sfumato.release.storage import Describe, Progress, WriteParts, refuse_existing_folder, write_release
 from sfumato.release.verifying import refuse_broken_promises
 from sfumato.values.number_text import counted
 from sfumato.values.plain_text import number_run
@@ -173,6 +176,7 @@ def publish(
                 signer=signer,
                 look=gate.look,
                 check=check,
+                parted=_in_parts(resting, noise, gate),
             )
     for each in publication.warnings:
         say(each)
@@ -189,6 +193,14 @@ def _reader(publication: Publication, table: PrivateTable, resting: PrivateTable
     """What gives the rows: the source itself where this is the only pass over it, else the rows at rest."""
     passes = sum(isinstance(each.rows, MadeRows) for each in publication.tables)
     return table.scan if passes == 1 and not resting.source.is_taken else resting.scan
+
+
+def _in_parts(resting: PrivateTable, noise: NoiseSource, gate: Gate) -> WriteParts | None:
+    """What writes tables in parts, where the private rows are in splits."""
+    engine, source = resting.engine, resting.source
+    if not isinstance(engine, SplitEngine) or not isinstance(source, AtRest):
+        return None
+    return PartsWriter(engine, source, source.schema, noise, gate.looker, gate.seen)
 
 
 def _engine_for_files(engine: Engine) -> Engine:

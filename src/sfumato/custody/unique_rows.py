@@ -37,6 +37,19 @@ class Gate:
         if self._counter is not None and table == self._table:
             self._counter.add(batch)
 
+    def looker(self, table: str) -> UniqueRowCounter | None:
+        """What looks at some rows of a table elsewhere; None where nobody needs to."""
+        return (
+            None
+            if self._counter is None or table != self._table
+            else UniqueRowCounter(self._counter.attributes)
+        )
+
+    def seen(self, table: str, looked: UniqueRowCounter) -> None:
+        """Take over what was seen elsewhere."""
+        if self._counter is not None and table == self._table:
+            self._counter.merge(looked)
+
     def result(self) -> UniqueRows | None:
         """What was seen; None where nothing is published as it is, so that no row is found by what it shows."""
         return None if self._counter is None else self._counter.result()

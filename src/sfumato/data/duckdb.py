@@ -24,7 +24,7 @@ from sfumato.data.fitting import (
     Misfit,
     complaints,
     crowded_units,
-    misfit,
+    misfits_counted,
     misfits_error,
     units_with_too_many_rows,
 )
@@ -294,26 +294,23 @@ class DuckDBEngine:
 
     def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """Everything in which rows do not fit the attributes, in one pass, with numbers of rows and without values."""
-        require_columns(source, attributes)
-        asked = [(each, complaint) for each in attributes for complaint in complaints(each)]
-        counted = [f"count(*) filter ({complaint.condition})" for _, complaint in asked]
-        counted += [f"count(*) filter (not {is_missing(each)})" for each in attributes]
-        row = (
-            self._one_row(source, lambda relation: f"select {', '.join(counted)} from {relation}", attributes)
-            if counted
-            else ()
-        )
-        with_value = dict(zip([each.name for each in attributes], row[len(asked) :], strict=True))
-        found = [
-            misfit(each, complaint, rows, with_value[each.name])
-            for (each, complaint), rows in zip(asked, row, strict=False)
-            if rows
-        ]
+        found = misfits_counted(attributes, self.count_misfits(source, attributes))
         for each in attributes:
             if each.rows_per_unit is not None:
                 units, rows = self._one_row(source, partial(units_with_too_many_rows, each))
                 found += [crowded_units(each, units, rows)] if units else []
         return tuple(found)
+
+    def count_misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[int, ...]:
+        """Rows that each complaint is about, then rows with a value of each attribute; numbers of parts add up."""
+        require_columns(source, attributes)
+        asked = [complaint for each in attributes for complaint in complaints(each)]
+        counted = [f"count(*) filter ({complaint.condition})" for complaint in asked]
+        counted += [f"count(*) filter (not {is_missing(each)})" for each in attributes]
+        if not counted:
+            return ()
+        statement = f"select {', '.join(counted)} from "
+        return self._one_row(source, lambda relation: statement + relation, attributes)
 
     def _one_row(
         self, source: Source, statement: Callable[[str], str], attributes: Sequence[Attribute] = ()

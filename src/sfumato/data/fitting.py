@@ -74,6 +74,17 @@ def misfit(attribute: Attribute, complaint: Complaint, rows: int, rows_with_valu
     return Misfit(attribute.name, complaint.reason, rows, complaint.words, advice)
 
 
+def misfits_counted(attributes: Sequence[Attribute], rows: Sequence[int]) -> list[Misfit]:
+    """The misfits that numbers of rows tell: of every complaint, then of the rows with a value of each attribute."""
+    asked = [(each, complaint) for each in attributes for complaint in complaints(each)]
+    with_value = dict(zip([each.name for each in attributes], rows[len(asked) :], strict=True))
+    return [
+        misfit(each, complaint, number, with_value[each.name])
+        for (each, complaint), number in zip(asked, rows, strict=False)
+        if number
+    ]
+
+
 def complaints(attribute: Attribute) -> Iterator[Complaint]:
     """Every way in which a row may not fit; each row falls under one of them at most."""
     missing = is_missing(attribute)

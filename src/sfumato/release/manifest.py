@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Literal, Self
 
@@ -30,8 +30,19 @@ AS_IT_IS = "As it is."
 """What is noted of a column whose published values are the true ones of the row."""
 
 
+class Part(Frozen):
+    """One file of a table that is published in several."""
+
+    path: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    number_of_rows: Annotated[int, Field(ge=0, le=10**18)]
+
+
 class TableEntry(Frozen):
-    """One published table: its file and what is in it."""
+    """One published table: its file and what is in it.
+
+    A table in several files has a folder as its path, lists them as parts, and its checksum is that of theirs.
+    """
 
     name: str
     path: str
@@ -40,11 +51,36 @@ class TableEntry(Frozen):
     number_of_rows: Annotated[int, Field(ge=0, le=10**18)]
     attributes: dict[str, Any]
     integers: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Self:
+        if self.parts and (
+            self.path != self.name
+            or self.format != "parquet"
+            or self.sha256 != digest_of_parts(self.parts)
+            or self.number_of_rows != sum(each.number_of_rows for each in self.parts)
+            or [each.path for each in self.parts] != [part_path(self.name, n) for n in range(len(self.parts))]
+        ):
+            raise ValueError(
+                "parts must be the files of the table in their order, with its rows and its checksum."
+            )
+        return self
 
     @cached_property
     def schema_of_attributes(self) -> Schema:
         """The categorical columns."""
         return Schema.from_dict({"attributes": self.attributes})
+
+
+def part_path(table: str, number: int) -> str:
+    """Where a part of a table stands in its release."""
+    return f"{table}/part-{number:05}.parquet"
+
+
+def digest_of_parts(parts: Sequence[Part]) -> str:
+    """Checksum of a table in parts: of their checksums, one after the other."""
+    return hashlib.sha256("".join(each.sha256 for each in parts).encode()).hexdigest()
 
 
 class Manifest(Frozen):
@@ -94,6 +130,9 @@ class Manifest(Frozen):
         """The whole content of ``datapackage.json``, its checksum included."""
         # Left out where there are none, as a format that knows no notes would.
         block = self.model_dump(mode="json", exclude=None if self.column_notes else {"column_notes"})
+        for table in block["tables"]:
+            if not table["parts"]:
+                del table["parts"]
         descriptor: dict[str, Any] = {
             "name": "sfumato-release",
             "title": f"Release by {self.method.get('method')}",
@@ -162,7 +201,7 @@ def _resource(entry: TableEntry, notes: Mapping[str, str]) -> dict[str, Any]:
     mediatype = {"parquet": "application/vnd.apache.parquet", "csv": "text/csv"}[entry.format]
     return {
         "name": entry.name,
-        "path": entry.path,
+        "path": [each.path for each in entry.parts] if entry.parts else entry.path,
         "format": entry.format,
         "mediatype": mediatype,
         "hash": f"sha256:{entry.sha256}",

@@ -17,11 +17,11 @@ from sfumato.data.arrow_arrays import number_array, text_array
 from sfumato.data.portions import Read
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
-from sfumato.data.sources.parquet import ParquetFile, rows_of_files
+from sfumato.data.sources.parquet import ParquetFile, ParquetFiles, rows_of_files
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError, SourceError
 from sfumato.laws import LAWS
 from sfumato.release.making import make_rows
-from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, TableEntry
+from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, Part, TableEntry, digest_of_parts
 from sfumato.release.pipeline import in_background
 from sfumato.release.publication import MadeRows, PublishedTable
 from sfumato.release.random_order import in_random_order
@@ -47,6 +47,10 @@ Describe = Callable[[tuple[TableEntry, ...]], Manifest]
 """Gives the manifest of a release from its tables, once they are made."""
 
 
+WriteParts = Callable[[PublishedTable, Path, Format], TableEntry]
+"""Writes a table in parts into the folder of a release."""
+
+
 def write_release(
     tables: Sequence[PublishedTable],
     describe: Describe,
@@ -59,6 +63,7 @@ def write_release(
     signer: Signer | None = None,
     look: Look | None = None,
     check: Callable[[Path, Manifest], None] | None = None,
+    parted: WriteParts | None = None,
 ) -> Manifest:
     """Make the rows and write a release folder. It appears under its name only when all of it is written.
 
@@ -84,6 +89,8 @@ def write_release(
         Sees every row as it is written.
     check
         Looks at what was written, before the folder takes its name; raises where it may not.
+    parted
+        Writes a table that is made from private rows in parts, where those are in splits.
 
     Raises
     ------
@@ -94,7 +101,11 @@ def write_release(
     """
     with _staged(out) as staging:
         entries = tuple(
-            _write_table(table, _made(table, read, noise, staging, progress), staging, noise, format, look)
+            parted(table, staging, format)
+            if parted is not None and isinstance(table.rows, MadeRows)
+            else _write_table(
+                table, _made(table, read, noise, staging, progress), staging, noise, format, look
+            )
             for table in _told(tables)
         )
         manifest = describe(entries)
@@ -167,7 +178,7 @@ def _write_table(
     # Rows are made, put in order and written each by a thread of its own. They are looked at before they are in order,
     # while the next ones are made: afterwards writing takes the longest.
     made_ahead = _looked_at(in_background(made), table.name, look)
-    with _writer(path, table, format) as write:
+    with table_writer(path, table, format) as write:
         for batch in in_background(shuffled(table, made_ahead, noise, folder)):
             rows += batch.number_of_rows
             write(batch)
@@ -212,6 +223,13 @@ def entry_of(table: PublishedTable, path: str, format: Format, sha256: str, rows
     )
 
 
+def parted_entry(table: PublishedTable, parts: tuple[Part, ...]) -> TableEntry:
+    """What the manifest says of a table in parts."""
+    rows = sum(each.number_of_rows for each in parts)
+    entry = entry_of(table, table.name, "parquet", digest_of_parts(parts), 0)
+    return TableEntry(**{**entry.model_dump(), "parts": parts, "number_of_rows": rows})
+
+
 def _told(tables: Sequence[PublishedTable]) -> Iterable[PublishedTable]:
     """The tables; where no row is read, whoever watches is told how many of them are written."""
     reads_rows = any(isinstance(each.rows, MadeRows) for each in tables)
@@ -229,7 +247,7 @@ def _made(
 
 
 @contextmanager
-def _writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Callable[[CodedBatch], None]]:
+def table_writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Callable[[CodedBatch], None]]:
     """A function that appends a batch to a new file."""
     import pyarrow as pa
 
@@ -309,42 +327,50 @@ def read_manifest(folder: Path) -> Manifest:
 def verified_sources(folder: Path, entries: Sequence[TableEntry]) -> dict[str, Source]:
     """The file of every published table, refused unless they are the ones that were published."""
     for entry in entries:
-        _refuse_other_file(folder, entry)
-    sources = {entry.name: source_of(folder / entry.path, entry) for entry in entries}
-    written = [each.path for each in sources.values() if isinstance(each, ParquetFile)]
+        _refuse_other_files(folder, entry)
+    sources = {entry.name: source_of(folder, entry) for entry in entries}
+    written = [file for each in sources.values() if not isinstance(each, CsvFile) for file in each.files]
     try:
         # All of them in one question: a release may have a thousand tables.
         found = dict(zip(written, rows_of_files(written), strict=True))
     except SourceError:
         found = {}
-    for entry in entries:
-        path = folder / entry.path
+    for each in (file for entry in entries for file in entry.parts or (entry,)):
+        path = folder / each.path
         rows = found.get(path) if path in written else _lines_below_header(path)
-        if rows != entry.number_of_rows:
+        if rows != each.number_of_rows:
             raise ReleaseDamagedError(
-                f"{entry.path} does not have the {entry.number_of_rows:,} rows that the manifest states. "
+                f"{each.path} does not have the {each.number_of_rows:,} rows that the manifest states. "
                 "Get the release again from where it came."
             )
     return dict(sources)
 
 
-def _refuse_other_file(folder: Path, entry: TableEntry) -> None:
-    path = folder / entry.path
+def _refuse_other_files(folder: Path, entry: TableEntry) -> None:
     # A manifest from elsewhere must not make us read other files of this machine.
-    if path.parent != folder or not path.is_file() or path.is_symlink():
+    parent = folder / entry.name if entry.parts else folder
+    if entry.parts and (parent.parent != folder or parent.is_symlink()):
         raise ReleaseDamagedError(
-            f"the release has no file {entry.path!r}. Get the release again from where it came."
+            f"the release has no folder {entry.name!r}. Get the release again from where it came."
         )
-    if sha256_of(path) != entry.sha256:
-        raise ReleaseDamagedError(
-            f"{entry.path} is not the file that was published: its checksum does not fit. "
-            "Get the release again from where it came."
-        )
+    for each in entry.parts or (entry,):
+        path = folder / each.path
+        if path.parent != parent or not path.is_file() or path.is_symlink():
+            raise ReleaseDamagedError(
+                f"the release has no file {each.path!r}. Get the release again from where it came."
+            )
+        if sha256_of(path) != each.sha256:
+            raise ReleaseDamagedError(
+                f"{each.path} is not the file that was published: its checksum does not fit. "
+                "Get the release again from where it came."
+            )
 
 
-def source_of(path: Path, entry: TableEntry) -> CsvFile | ParquetFile:
-    """The reader of a published file."""
-    return CsvFile(path) if entry.format == "csv" else ParquetFile(path)
+def source_of(folder: Path, entry: TableEntry) -> CsvFile | ParquetFile | ParquetFiles:
+    """The reader of a published table."""
+    if entry.parts:
+        return ParquetFiles(entry.name, tuple(folder / each.path for each in entry.parts))
+    return CsvFile(folder / entry.path) if entry.format == "csv" else ParquetFile(folder / entry.path)
 
 
 def _lines_below_header(path: Path) -> int:

@@ -141,7 +141,7 @@ def refuse_broken_promises(folder: Path, manifest: Manifest, *, engine: Engine) 
     DataError
         Naming the promise.
     """
-    sources = {each.name: source_of(folder / each.path, each) for each in manifest.tables}
+    sources = {each.name: source_of(folder, each) for each in manifest.tables}
     release = Release(folder, manifest, sources, engine)
     release.law.refuse_unfit_tables(release)
     for _, judgement in judged(release):

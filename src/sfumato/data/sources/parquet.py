@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -62,6 +62,71 @@ class ParquetFile(Source):
         del cursor
         with unchanged(existing(self.path)):
             yield f"read_parquet({quote_path(self.path)})"
+
+
+@dataclass(frozen=True)
+class ParquetFiles(Source):
+    """Parquet files that are one table, in a stated order; never a pattern, so that no stray file joins them.
+
+    Parameters
+    ----------
+    name
+        Of the table.
+    paths
+        Of the files, at least one.
+    """
+
+    name: str
+    paths: tuple[Path, ...]
+
+    @classmethod
+    def recognise(cls, asked: Asked) -> Self | None:
+        """None: a release says which files it is made of."""
+        del asked
+        return None
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files."""
+        return self.paths
+
+    @property
+    def description(self) -> str:
+        """The table and how many files it is in."""
+        return f"{self.name} ({len(self.paths)} files)"
+
+    def columns(self) -> tuple[str, ...]:
+        """Those of the first file."""
+        return ParquetFile(self.paths[0]).columns()
+
+    def stated_number_of_rows(self) -> int | None:
+        """Rows from the files' footers."""
+        return sum(rows_of_files(self.paths))
+
+    @contextmanager
+    def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
+        """Read the files in place, one after the other."""
+        del cursor
+        with ExitStack() as stack:
+            for each in self.paths:
+                stack.enter_context(unchanged(existing(each)))
+            yield f"read_parquet([{', '.join(map(quote_path, self.paths))}])"
+
+
+def row_groups_of_files(paths: Sequence[Path]) -> list[list[int]]:
+    """Rows of every row group of each of some Parquet files, from their footers.
+
+    Raises
+    ------
+    SourceError
+        When one is none.
+    """
+    found = []
+    for path in paths:
+        # A line for each column of each row group.
+        groups = dict(_footers([path], "row_group_id, row_group_num_rows from parquet_metadata"))
+        found.append([int(groups[number]) for number in sorted(groups)])
+    return found
 
 
 def rows_of_files(paths: Sequence[Path]) -> list[int]:

@@ -1,0 +1,238 @@
+"""An engine over splits: every verb is run on each split by its own engine, and what they find is added up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.data.distributed.exchange import DealStep, Meeting
+from sfumato.data.distributed.resting import AtRest
+from sfumato.data.distributed.running import Runner
+from sfumato.data.distributed.splits import Split, splits_of
+from sfumato.data.distributed.tasks import (
+    CountCells,
+    CountMisfits,
+    CountOccupied,
+    CountSets,
+    Refused,
+    RunStep,
+    SplitTask,
+    batches_of,
+)
+from sfumato.data.engine import Condition, Found, Unfit
+from sfumato.data.fitting import Misfit, misfits_counted, misfits_error
+from sfumato.data.portions import PortionCounts, PortionStep
+from sfumato.data.sources.base import Source
+from sfumato.errors import ParameterError
+from sfumato.values.arrays import Integers
+from sfumato.values.batches import CodedBatch, UnitRows
+from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.values.schema import Attribute, Schema
+
+
+class SplitEngine:
+    """Counts a table in splits. Only counts come to this process, except where rows are asked for by :meth:`scan`.
+
+    Parameters
+    ----------
+    runner
+        Runs the tasks.
+    """
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+
+    @property
+    def temporary_folder(self) -> Path | None:
+        """Where rows that come only once are kept."""
+        found: Path | None = getattr(self.runner, "temporary_folder", None)
+        return found
+
+    def close(self) -> None:
+        """Give back what the runner holds."""
+        self.runner.close()
+
+    def splits(self, source: Source) -> tuple[Split, ...]:
+        """The splits of a source; those of one at rest are always the same."""
+        return source.splits() if isinstance(source, AtRest) else splits_of(source)
+
+    def scan(
+        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+    ) -> Iterator[CodedBatch]:
+        """All rows, split after split, in this process: of releases, and where an audit looks at people."""
+        for split in self.splits(source):
+            if integers:
+                engine, rows = split.opened()
+                yield from engine.scan(rows, attributes, integers=integers)
+                engine.close()
+            else:
+                yield from batches_of(split, attributes)
+
+    def map(self, task: SplitTask, source: Source, attributes: Sequence[Attribute]) -> list[Any]:
+        """What a task finds in every split; columns that do not fit are counted over all of them and refused."""
+        splits = self.splits(source)
+        return self._accepted(self.runner.map(task, splits), splits, attributes)
+
+    def exchange(
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        deal: DealStep,
+        meetings: Sequence[Meeting],
+    ) -> list[Any]:
+        """What each pile of the last meeting found, once the rows of all splits have met."""
+        splits = self.splits(source)
+        found = self.runner.exchange(splits, attributes, deal, meetings)
+        return self._accepted(found, splits, attributes)
+
+    def _accepted(
+        self, found: Sequence[Any], splits: Sequence[Split], attributes: Sequence[Attribute]
+    ) -> list[Any]:
+        refused = [each for each in found if isinstance(each, Refused)]
+        if any(each.is_misfit for each in refused):
+            misfits = self._misfits(splits, attributes)
+            if misfits:
+                raise misfits_error(misfits)
+        if refused:
+            raise refused[0].error()
+        return list(found)
+
+    def count_by(
+        self, source: Source, attributes: Sequence[Attribute], where: Sequence[Condition]
+    ) -> CountTable:
+        """Counts over the product of the attributes, added up over the splits."""
+        total = empty_counts(attributes)
+        task = CountCells(tuple(attributes), tuple(where))
+        for each in self.map(task, source, [*attributes, *(attribute for attribute, _ in where)]):
+            total += each
+        return CountTable(tuple(attributes), total)
+
+    def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
+        """Counts over the product of each set's attributes, added up over the splits."""
+        totals = [empty_counts(each) for each in sets]
+        task = CountSets(tuple(map(tuple, sets)))
+        for counted in self.map(task, source, [each for attributes in sets for each in attributes]):
+            for total, each in zip(totals, counted, strict=True):
+                np.add(total, each, out=total)
+        return tuple(
+            CountTable(tuple(attributes), total) for attributes, total in zip(sets, totals, strict=True)
+        )
+
+    def count_occupied(
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        weight: str | None = None,
+        unfit: Unfit = "refuse",
+        fewest: int = 1,
+    ) -> OccupiedCounts:
+        """Counts of what occurs, added up over the splits; what few rows have is left out of the sum."""
+        task = CountOccupied(tuple(attributes), weight, unfit)
+        parts = self.map(task, source, attributes)
+        sums = _added(attributes, [(codes, counts) for codes, counts, _ in parts])
+        if weight is None:
+            enough = sums.counts >= fewest
+        else:
+            rows = _added(attributes, [(codes, found) for codes, _, found in parts])
+            enough = rows.counts >= fewest
+        return OccupiedCounts(
+            sums.attributes, tuple(each[enough] for each in sums.codes), sums.counts[enough]
+        )
+
+    def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
+        """Counts of what occurs in each split: a split is a portion."""
+        parts = self.map(CountOccupied(tuple(attributes), None, "refuse"), source, attributes)
+        codes = tuple(
+            np.concatenate([np.empty(0, each.code_type), *(found[place] for found, _, _ in parts)])
+            for place, each in enumerate(attributes)
+        )
+        counts = np.concatenate([np.empty(0, np.int64), *(counts for _, counts, _ in parts)])
+        portions = np.repeat(np.arange(len(parts)), [counts.size for _, counts, _ in parts])
+        return PortionCounts(OccupiedCounts(tuple(attributes), codes, counts), portions)
+
+    def map_portions(
+        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+    ) -> Iterator[Found]:
+        """What a step finds in every split."""
+        return iter(self.map(RunStep(tuple(attributes), step), source, attributes))
+
+    @contextmanager
+    def at_rest(self, source: Source, schema: Schema) -> Iterator[AtRest]:
+        """The source with its splits fixed; rows that cannot be reached by their place are coded once, at first use."""
+        with self.runner.shared_folder() as folder:
+            yield AtRest(source, schema, folder, self)
+
+    def rows_of_units(self, source: Source, unit: Attribute, attributes: Sequence[Attribute]) -> UnitRows:
+        """Refused: they would all come to this process."""
+        del source, unit, attributes
+        raise ParameterError(
+            "unit-item-value data are gathered by unit in the memory of one process, which tables read in splits are too "
+            "large for. Publish them with --engine duckdb.",
+            parameter="engine",
+        )
+
+    def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        """Everything in which rows do not fit, counted over all splits."""
+        return self._misfits(self.splits(source.cells), attributes)
+
+    def _misfits(self, splits: Sequence[Split], attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        crowded = [each.name for each in attributes if each.rows_per_unit is not None]
+        if crowded:
+            raise ParameterError(
+                f"column {crowded[0]!r} bounds the rows of a unit, which one split alone cannot tell. "
+                "Publish this table with --engine duckdb.",
+                parameter="engine",
+            )
+        found = self.runner.map(CountMisfits(tuple(attributes)), splits)
+        for each in found:
+            if isinstance(each, Refused):
+                raise each.error()
+        counted = [each for each in found if each is not None]
+        return tuple(misfits_counted(attributes, np.sum(counted, axis=0).tolist())) if counted else ()
+
+    def number_of_rows(self, source: Source) -> int:
+        """Rows of the source; counted only where no split states its own."""
+        stated = [each.number_of_rows for each in self.splits(source)]
+        return (
+            sum(each or 0 for each in stated)
+            if None not in stated
+            else int(self.count_by(source, (), ()).total)
+        )
+
+    def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
+        """How many groups of rows equal on the attributes there are of each size."""
+        return dict(sorted(Counter(self.count_occupied(source, attributes).counts.tolist()).items()))
+
+    def group_diversity(
+        self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
+    ) -> dict[tuple[int, int], int]:
+        """How many groups there are of each size and number of different sensitive categories."""
+        cells = self.count_occupied(source, (*attributes, sensitive))
+        group = cells.numbered([each.name for each in attributes])
+        sizes = np.bincount(group, weights=cells.counts).astype(np.int64).tolist()
+        return dict(sorted(Counter(zip(sizes, np.bincount(group).tolist(), strict=True)).items()))
+
+
+def _added(
+    attributes: Sequence[Attribute], parts: Sequence[tuple[tuple[Any, ...], Integers]]
+) -> OccupiedCounts:
+    """Counts of the same combinations, added up."""
+    codes = tuple(
+        np.concatenate([np.empty(0, each.code_type), *(found[place] for found, _ in parts)])
+        for place, each in enumerate(attributes)
+    )
+    counts = np.concatenate([np.empty(0, np.int64), *(found for _, found in parts)])
+    every = OccupiedCounts(tuple(attributes), codes, counts)
+    _, first, place = np.unique(
+        every.numbered([each.name for each in attributes]), return_index=True, return_inverse=True
+    )
+    sums = np.zeros(first.size, np.int64)
+    np.add.at(sums, place, counts)
+    return dataclasses.replace(every, codes=tuple(each[first] for each in codes), counts=sums)
