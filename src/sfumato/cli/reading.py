@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from sfumato.cli.showing import talk
-from sfumato.errors import ParameterError
 
 if TYPE_CHECKING:
     from sfumato.data.engine import Engine
@@ -60,13 +59,12 @@ class Running:
         Raises
         ------
         ParameterError
-            When it is not there.
+            When something that it needs is not there.
         """
         if self.engine == "spark":
-            raise ParameterError(
-                "--engine spark is not built yet; duckdb is, on files larger than memory too. Leave --engine out.",
-                parameter="engine",
-            )
+            from sfumato.data.distributed.spark_engine import SparkEngine
+
+            return SparkEngine(threads=self.threads, memory_limit=self.memory, temporary_folder=self.temp_dir)
         from sfumato.data.duckdb import DuckDBEngine
 
         return DuckDBEngine(memory_limit=self.memory, threads=self.threads, temporary_folder=self.temp_dir)

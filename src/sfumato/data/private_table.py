@@ -16,6 +16,7 @@ from sfumato.data.fitting import Misfit, misfits_error
 from sfumato.data.portions import PortionCounts, PortionStep
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
+from sfumato.data.sources.spark import SparkFrame
 from sfumato.errors import DataError, SchemaError, without_origins
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts
@@ -45,7 +46,7 @@ class PrivateTable:
         self.source = source
         self.schema = schema.as_published
         self._declared = schema
-        self.engine: Engine = engine or DuckDBEngine()
+        self.engine: Engine = engine or engine_for(source)
 
     def __repr__(self) -> str:
         return f"PrivateTable({', '.join(self.schema.names)})"
@@ -165,6 +166,15 @@ class PrivateTable:
         return self.engine.group_diversity(self.source, declared.select(names), declared[sensitive])
 
 
+def engine_for(source: Source) -> Engine:
+    """What reads a source where nobody says: DuckDB, except for rows that are in a Spark session."""
+    if not isinstance(source, SparkFrame):
+        return DuckDBEngine()
+    from sfumato.data.distributed.spark_engine import SparkEngine
+
+    return SparkEngine(source.frame.sparkSession)
+
+
 @without_origins()
 def read_table(
     data: Any,
@@ -185,8 +195,8 @@ def read_table(
     ----------
     data
         A path to a CSV, Parquet, Excel, SPSS, Stata, SAS or DuckDB file (``file.duckdb::table``), a pattern
-        of such paths, ``-`` for stdin, a ``sqlite:///`` or ``postgresql://`` address, or a pyarrow, polars or
-        pandas table.
+        of such paths, ``-`` for stdin, a ``sqlite:///`` or ``postgresql://`` address, a pyarrow, polars or
+        pandas table, a Spark data frame, or ``spark:`` with the name of a table of its catalog.
     schema
         A schema, or the path of a schema file.
     table
@@ -196,7 +206,7 @@ def read_table(
     encoding, delimiter, names
         Of a text file, where it does not say them itself: names of columns where it has no header line.
     engine
-        DuckDB on this machine unless said otherwise.
+        DuckDB on this machine unless said otherwise; for a Spark data frame its session.
 
     Raises
     ------

@@ -58,15 +58,16 @@ class SplitEngine:
         """Give back what the runner holds."""
         self.runner.close()
 
-    def splits(self, source: Source) -> tuple[Split, ...]:
+    def splits(self, source: Source, attributes: Sequence[Attribute] = ()) -> tuple[Split, ...]:
         """The splits of a source; those of one at rest are always the same."""
+        del attributes
         return source.splits() if isinstance(source, AtRest) else splits_of(source)
 
     def scan(
         self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
     ) -> Iterator[CodedBatch]:
         """All rows, split after split, in this process: of releases, and where an audit looks at people."""
-        for split in self.splits(source):
+        for split in self.splits(source, attributes):
             if integers:
                 engine, rows = split.opened()
                 yield from engine.scan(rows, attributes, integers=integers)
@@ -76,7 +77,7 @@ class SplitEngine:
 
     def map(self, task: SplitTask, source: Source, attributes: Sequence[Attribute]) -> list[Any]:
         """What a task finds in every split; columns that do not fit are counted over all of them and refused."""
-        splits = self.splits(source)
+        splits = self.splits(source, attributes)
         return self._accepted(self.runner.map(task, splits), splits, attributes)
 
     def exchange(
@@ -183,6 +184,10 @@ class SplitEngine:
         return self._misfits(self.splits(source.cells), attributes)
 
     def _misfits(self, splits: Sequence[Split], attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        return self.judged_misfits(self.runner.map(CountMisfits(tuple(attributes)), splits), attributes)
+
+    def judged_misfits(self, found: Sequence[Any], attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
+        """What numbers of rows from all splits say of the attributes."""
         crowded = [each.name for each in attributes if each.rows_per_unit is not None]
         if crowded:
             raise ParameterError(
@@ -190,7 +195,6 @@ class SplitEngine:
                 "Publish this table with --engine duckdb.",
                 parameter="engine",
             )
-        found = self.runner.map(CountMisfits(tuple(attributes)), splits)
         for each in found:
             if isinstance(each, Refused):
                 raise each.error()
