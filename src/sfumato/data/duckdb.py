@@ -154,16 +154,17 @@ class DuckDBEngine:
         codes_present = " and ".join(f"{source.code(each)} is not null" for each in attributes)
         fitting = f"where {codes_present}" if unfit == "skip" else ""
         measure = "count(*)" if weight is None else f"cast(sum({quote_name(weight)}) as bigint)"
-        # Rows without a code are seen however few they are.
+        # Rows without a code are seen however few they are. Outside the grouping: a cell that is named there besides its
+        # code would be grouped by, and several texts may have one code.
         kept = " or ".join(
-            ["count(*) >= " + str(fewest), *(f"{source.code(each)} is null" for each in attributes)]
+            [f"size >= {fewest}", *(f"key{place} is null" for place in range(len(attributes)))]
         )
-        having = f"having {kept}" if fewest > 1 else ""
         columns = self._arrays(
             source,
             attributes,
             lambda rows: (
-                f"select {_keys(source, attributes)}{measure} as total from {rows} {fitting} group by all {having}"
+                f"select * exclude (size) from (select {_keys(source, attributes)}{measure} as total, count(*) as size "
+                f"from {rows} {fitting} group by all) where {kept}"
             ),
         )
         return _occupied(attributes, columns)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from array_tables import ArrayTable
+from samples import SCHEMA
 from sfumato import Schema, publish, read_table
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data import counting
@@ -153,6 +154,16 @@ def test_similarities_of_attributes_are_counted_in_one_pass():
     assert counted.scans == 1
     assert found[0, 1] == pytest.approx(1)
     assert found[2, 3] < 0.1
+
+
+def test_cells_of_one_category_are_counted_together_before_few_are_left_out():
+    """Two ways to write that nothing is known, three rows each: six of the category, which five or more have."""
+    table = read_table(
+        pa.table({"region": ["?", None, "North"] * 3, "job": ["Tech"] * 9}),
+        Schema(attributes=SCHEMA.select(["region", "job"])),
+    )
+    counted = table.count_occupied(["region", "job"], fewest=5)
+    assert counted.counts.tolist() == [6]
 
 
 def test_combinations_of_too_few_rows_are_left_out_by_every_engine():

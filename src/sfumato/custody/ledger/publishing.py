@@ -9,6 +9,8 @@ from pathlib import Path
 from sfumato.custody.ledger.book import Entry, Ledger
 from sfumato.custody.ledger.composing import compose_entries
 from sfumato.custody.units import promises_for_units
+from sfumato.data.distributed.engine import SplitEngine
+from sfumato.data.distributed.fingerprinting import fingerprint_of_splits
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.fingerprints import Fingerprint, fingerprint
 from sfumato.data.private_table import PrivateTable
@@ -55,6 +57,8 @@ def _sizes(table: PrivateTable) -> dict[str, int]:
 
 def _fingerprint(table: PrivateTable, ledger: Ledger) -> Fingerprint:
     people = [each.name for each in table.schema.attributes if each.role in (Role.IDENTIFIER, Role.UNIT)]
+    if isinstance(table.engine, SplitEngine):
+        return fingerprint_of_splits(table.source, table.engine, ledger.key, people)
     engine = table.engine if isinstance(table.engine, DuckDBEngine) else DuckDBEngine()
     return fingerprint(table.source, engine, ledger.key, people)
 

@@ -63,6 +63,11 @@ class SplitEngine:
         del attributes
         return source.splits() if isinstance(source, AtRest) else splits_of(source)
 
+    def reads_once(self, source: Source) -> bool:
+        """Whether a task sees the cells of a source only once."""
+        del source
+        return False
+
     def scan(
         self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
     ) -> Iterator[CodedBatch]:

@@ -125,6 +125,8 @@ class CodeRows(SplitTask):
         Veils them.
     """
 
+    reads_cells = True
+
     schema: Schema
     folder: Path
     cipher: NoiseSource

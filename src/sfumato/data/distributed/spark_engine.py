@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.resting import AtRest, CodeRows
+from sfumato.data.distributed.resting import AtRest
 from sfumato.data.distributed.spark_runner import SparkRunner
 from sfumato.data.distributed.splits import Split
 from sfumato.data.distributed.tasks import CountMisfits, Refused, SplitTask
@@ -73,9 +73,10 @@ class SparkEngine(SplitEngine):
 
     def map(self, task: SplitTask, source: Source, attributes: Sequence[Attribute]) -> list[Any]:
         """What a task finds in every split; the rows of a frame are read by tasks that code or count cells alone."""
-        if not isinstance(source, SparkFrame) or not isinstance(task, CodeRows | CountMisfits):
+        if not isinstance(source, SparkFrame) or not task.reads_cells:
             return super().map(task, source, attributes)
-        found = self.spark.map_frame(task, source.frame.select([each.name for each in attributes]))
+        names = [each.name for each in attributes]
+        found = self.spark.map_frame(task, source.frame.select(names) if names else source.frame)
         refused = [each for each in found if isinstance(each, Refused)]
         if any(each.is_misfit for each in refused) and not isinstance(task, CountMisfits):
             misfits = self.misfits(source, attributes)
@@ -84,6 +85,10 @@ class SparkEngine(SplitEngine):
         if refused:
             raise refused[0].error()
         return found
+
+    def reads_once(self, source: Source) -> bool:
+        """Rows of a frame."""
+        return isinstance(source, SparkFrame)
 
     def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """Everything in which rows do not fit, counted over all splits or partitions."""

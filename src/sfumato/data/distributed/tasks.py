@@ -9,7 +9,7 @@ import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,9 @@ def unpacked(content: bytes) -> Any:
 
 class SplitTask:
     """Something that is done with every split; members are frozen dataclasses that can be pickled."""
+
+    reads_cells: ClassVar[bool] = False
+    """It looks at cells as they were given, so that coded rows are of no use to it."""
 
     def on(self, engine: Engine, source: Source, number: int) -> Any:
         """What is found in the split of a number."""
@@ -150,6 +153,8 @@ class CountOccupied(SplitTask):
 @dataclass(frozen=True, eq=False)
 class CountMisfits(SplitTask):
     """How many rows every complaint is about."""
+
+    reads_cells = True
 
     attributes: tuple[Attribute, ...]
 

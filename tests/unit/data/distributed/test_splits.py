@@ -1,0 +1,267 @@
+"""An engine over splits, run here: the same counts, releases and refusals as without splits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+import engine_cases
+from engine_cases import DESIGNS, digests, write_people
+from samples import LONG_SCHEMA, SCHEMA, people, ratings
+from sfumato import METHODS, load_release, publish, read_table
+from sfumato.chance.randomness import NoiseSource
+from sfumato.data.distributed import resting, splits
+from sfumato.data.distributed.engine import SplitEngine
+from sfumato.data.distributed.exchange import from_bytes, to_bytes
+from sfumato.data.distributed.parcels import Parcels
+from sfumato.data.distributed.running import LocalRunner
+from sfumato.data.distributed.tasks import OTHER_FAILURE, attempt
+from sfumato.errors import ParameterError, ReleaseDamagedError, SourceError
+from sfumato.release import parts
+
+
+@pytest.fixture(autouse=True)
+def small_splits(monkeypatch):
+    """Splits of 300 rows, files of 400."""
+    for module in (splits, resting):
+        monkeypatch.setattr(module, "ROWS_PER_SPLIT", 300)
+    monkeypatch.setattr(parts, "ROWS_PER_FILE", 400)
+
+
+@pytest.fixture
+def engine():
+    """Tasks run one after the other."""
+    return SplitEngine(LocalRunner())
+
+
+@pytest.mark.parametrize("form", ["parquet", "files", "csv"])
+def test_counts_are_those_of_one_machine(engine, tmp_path, form):
+    """Whatever the rows are divided by."""
+    engine_cases.counts_are_those_of_one_machine(engine, tmp_path, form)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv"])
+def test_misfits_are_told_alike(engine, tmp_path, form):
+    """Added up over splits."""
+    engine_cases.misfits_are_told_alike(engine, tmp_path, form)
+
+
+@pytest.mark.parametrize("name", list(DESIGNS))
+def test_a_release_is_read_like_any_other(engine, tmp_path, name):
+    """Every method."""
+    engine_cases.a_release_is_read_like_any_other(engine, tmp_path, name)
+
+
+def test_a_second_release_is_refused(engine, tmp_path):
+    """By the ledger."""
+    engine_cases.a_second_release_is_refused(engine, tmp_path)
+
+
+def test_a_file_that_changes_is_refused(engine, tmp_path, monkeypatch):
+    """Nothing is published."""
+    engine_cases.a_file_that_changes_is_refused(engine, tmp_path, monkeypatch)
+
+
+def test_every_design_has_a_case():
+    """A method that nobody tries on splits would not be seen to fail there."""
+    assert {method for method, _ in DESIGNS.values()} == set(METHODS.members)
+
+
+def test_rows_are_divided_by_row_groups(tmp_path):
+    """Whole row groups, in order, none twice, and as few splits as the size allows."""
+    path = write_people(tmp_path, "parquet")
+    found = splits.splits_of(read_table(path, SCHEMA).source)
+    assert [(each.first, each.end) for each in found] == [(0, 300), (300, 600), (600, 900), (900, 1_200)]
+
+
+def test_a_row_group_larger_than_a_split_is_one(tmp_path):
+    """It cannot be divided without reading it twice."""
+    pq.write_table(people(1_000), tmp_path / "one.parquet")
+    assert len(splits.splits_of(read_table(tmp_path / "one.parquet", SCHEMA).source)) == 1
+
+
+def test_rows_come_in_random_order(engine, tmp_path):
+    """The private rows are sorted by job; the published ones are not, within files or between them."""
+    design = METHODS.make("generalization", {"k": 2})
+    publish(
+        read_table(write_people(tmp_path, "parquet"), SCHEMA, engine=engine), design, tmp_path / "out", seed=1
+    )
+    jobs = [pq.read_table(each)["job"].to_pylist() for each in sorted((tmp_path / "out" / "rows").iterdir())]
+    assert len(jobs) == 3
+    for each in jobs:
+        changes = sum(one != other for one, other in itertools.pairwise(each))
+        # Sorted rows change three times; in random order about half of 400 neighbours differ.
+        assert changes > 150
+    shares = [each.count("Care") / len(each) for each in jobs]
+    # Five standard errors of a share among 400.
+    assert max(shares) - min(shares) < 5 * (0.25 / 400) ** 0.5 * 2**0.5
+
+
+def test_nothing_private_is_left_or_lies_open(engine, tmp_path, monkeypatch):
+    """Rows that wait are veiled, in a folder that is gone afterwards, for whatever reason it ends."""
+    seen = []
+    write = splits.CodedRun.write.__func__
+
+    def watched(cls, path, schema, codes, rows, cipher):
+        found = write(cls, path, schema, codes, rows, cipher)
+        seen.append(path)
+        job = np.ascontiguousarray(codes["job"]).tobytes()
+        assert job[:64] not in path.read_bytes()
+        assert path.stat().st_mode & 0o077 == 0
+        return found
+
+    monkeypatch.setattr(splits.CodedRun, "write", classmethod(watched))
+    design = METHODS.make("anatomy", {"l_value": 2})
+    publish(
+        read_table(write_people(tmp_path, "csv"), SCHEMA, engine=engine), design, tmp_path / "out", seed=1
+    )
+    assert len(seen) == 4
+    assert not any(each.exists() for each in seen)
+    assert not seen[0].parent.exists()
+
+
+def test_the_same_whatever_the_form(engine, tmp_path):
+    """With one seed, rows that are read from text and from a file of the same splits give the same files."""
+    found = []
+    for form in ("parquet", "csv"):
+        (tmp_path / form).mkdir()
+        table = read_table(write_people(tmp_path / form, form), SCHEMA, engine=engine)
+        publish(table, METHODS.make("splu-gen", {"gamma": 2}), tmp_path / form / "out", seed=9)
+        found.append(digests(tmp_path / form / "out"))
+    assert found[0] == found[1]
+
+
+def test_long_data_are_refused_with_the_reason(engine, tmp_path):
+    """They would have to be gathered in one process."""
+    pq.write_table(ratings(), tmp_path / "ratings.parquet")
+    table = read_table(tmp_path / "ratings.parquet", LONG_SCHEMA, engine=engine)
+    with pytest.raises(ParameterError, match="--engine duckdb"):
+        publish(table, METHODS.make("columnized-counts", {"k": 5, "epsilon": 4.0}), tmp_path / "out", seed=1)
+
+
+def test_text_files_are_not_written_in_parts(engine, tmp_path):
+    """Said before anything is made."""
+    table = read_table(write_people(tmp_path, "parquet"), SCHEMA, engine=engine)
+    design = METHODS.make("randomized-response", {"retention": 0.5})
+    with pytest.raises(ParameterError, match="Parquet"):
+        publish(table, design, tmp_path / "out", seed=1, format="csv")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def released(engine, tmp_path):
+    """A release in three parts."""
+    table = read_table(write_people(tmp_path, "parquet"), SCHEMA, engine=engine)
+    publish(table, METHODS.make("randomized-response", {"retention": 0.5}), tmp_path / "out", seed=1)
+    return tmp_path / "out"
+
+
+def test_a_stray_file_does_not_join_the_release(released):
+    """The manifest names the files; a folder may hold others."""
+    shutil.copy(released / "rows" / "part-00000.parquet", released / "rows" / "part-00009.parquet")
+    assert load_release(released).number_of_rows == engine_cases.ROWS
+
+
+@pytest.mark.parametrize("spoil", ["gone", "swapped", "link", "folder a link"])
+def test_parts_that_are_not_as_published_are_refused(released, tmp_path, spoil):
+    """Whichever way."""
+    first, second = (released / "rows" / f"part-0000{number}.parquet" for number in (0, 1))
+    if spoil == "gone":
+        first.unlink()
+    elif spoil == "swapped":
+        content = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(content)
+    elif spoil == "link":
+        first.rename(tmp_path / "elsewhere.parquet")
+        first.symlink_to(tmp_path / "elsewhere.parquet")
+    else:
+        (released / "rows").rename(tmp_path / "elsewhere")
+        (released / "rows").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ReleaseDamagedError):
+        load_release(released)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"path": "../elsewhere"},
+        {"number_of_rows": 7},
+        {"name": "../rows"},
+        {"format": "csv"},
+        {"parts": [{"path": "/etc/hostname", "sha256": "0" * 64, "number_of_rows": 1_200}]},
+    ],
+)
+def test_a_manifest_cannot_name_other_files_as_parts(released, change):
+    """With its checksum made anew, as whoever writes it would."""
+    from sfumato.errors import ReleaseError
+    from sfumato.release.manifest import checksum
+
+    path = released / "datapackage.json"
+    descriptor = json.loads(path.read_text())
+    descriptor["sfumato"]["tables"][0] |= change
+    del descriptor["sfumato"]["checksum"]
+    descriptor["sfumato"]["checksum"] = checksum(descriptor)
+    path.write_text(json.dumps(descriptor))
+    with pytest.raises(ReleaseError):
+        load_release(released)
+
+
+def test_columns_travel_as_bytes():
+    """Of every type, and none where there is nothing."""
+    parts_of = [
+        {"a": np.array([1, 2], np.uint8), "b": np.array([70_000, 5], np.int32)},
+        {"a": np.array([3], np.uint8), "b": np.array([-1], np.int32)},
+    ]
+    joined = from_bytes(map(to_bytes, parts_of))
+    assert joined.codes["a"].tolist() == [1, 2, 3]
+    assert joined.codes["b"].tolist() == [70_000, 5, -1]
+    assert joined.codes["b"].dtype == np.int32
+    assert from_bytes([]).number_of_rows == 0
+
+
+def test_a_veil_is_lifted_by_doing_it_again():
+    """And is another for another name."""
+    cipher = NoiseSource.seeded(1)
+    content = bytes(range(251))
+    assert splits.veiled(splits.veiled(content, cipher), cipher) == content
+    assert splits.veiled(content, cipher) != splits.veiled(content, cipher.named("other"))
+    assert splits.veiled(b"", cipher) == b""
+
+
+def test_parcels_are_opened_by_their_job_alone(tmp_path):
+    """A parcel that was touched, or put under another name, is not unpickled."""
+    from cryptography.exceptions import InvalidTag
+
+    parcels = Parcels.of(tmp_path)
+    parcels.put("one", {"key": b"secret-of-the-noise"})
+    assert parcels.take("one") == {"key": b"secret-of-the-noise"}
+    stored = tmp_path / "one"
+    assert b"secret" not in stored.read_bytes()
+    assert stored.stat().st_mode & 0o077 == 0
+    shutil.copy(stored, tmp_path / "two")
+    with pytest.raises(InvalidTag):
+        parcels.take("two")
+    stored.write_bytes(stored.read_bytes()[:-1] + b"x")
+    with pytest.raises(InvalidTag):
+        parcels.take("one")
+    assert "secret" not in repr(parcels)
+
+
+def test_whatever_goes_wrong_in_a_task_no_cell_is_repeated():
+    """Sentences of ours come back as they are, others not at all."""
+
+    def broken():
+        raise ValueError("the cell MARKER is wrong")
+
+    def refused():
+        raise SourceError("the table changed.")
+
+    assert attempt(broken).error().args == (OTHER_FAILURE,)
+    assert isinstance(attempt(refused).error(), SourceError)
+    assert str(attempt(refused).error()) == "the table changed."
