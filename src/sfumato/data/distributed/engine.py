@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.data.counting import attributes_of
 from sfumato.data.distributed.exchange import DealStep, Meeting
 from sfumato.data.distributed.resting import AtRest
 from sfumato.data.distributed.running import Runner
@@ -115,7 +116,8 @@ class SplitEngine:
         """Counts over the product of the attributes, added up over the splits."""
         total = empty_counts(attributes)
         task = CountCells(tuple(attributes), tuple(where))
-        for each in self.map(task, source, [*attributes, *(attribute for attribute, _ in where)]):
+        read = attributes_of([attributes, [attribute for attribute, _ in where]])
+        for each in self.map(task, source, read):
             total += each
         return CountTable(tuple(attributes), total)
 
@@ -123,7 +125,7 @@ class SplitEngine:
         """Counts over the product of each set's attributes, added up over the splits."""
         totals = [empty_counts(each) for each in sets]
         task = CountSets(tuple(map(tuple, sets)))
-        for counted in self.map(task, source, [each for attributes in sets for each in attributes]):
+        for counted in self.map(task, source, attributes_of(sets)):
             for total, each in zip(totals, counted, strict=True):
                 np.add(total, each, out=total)
         return tuple(

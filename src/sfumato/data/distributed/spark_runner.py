@@ -15,7 +15,7 @@ from sfumato.data.distributed.parcels import Parcels
 from sfumato.data.distributed.spark_session import find_session, is_local, require_privacy
 from sfumato.data.distributed.splits import Split
 from sfumato.data.distributed.tasks import Refused, SplitTask, attempt, batches_of, packed, unpacked
-from sfumato.errors import ParameterError, SourceError
+from sfumato.errors import ParameterError, SourceError, without_origins
 from sfumato.values.schema import Attribute
 from sfumato.writing import HeldFolder
 
@@ -161,6 +161,7 @@ class SparkRunner:
         return found
 
 
+@without_origins()
 def _collected(rows: DataFrame) -> list[Any]:
     """All rows of a result; what Spark itself says of a failure may quote what it was about."""
     from py4j.protocol import Py4JError

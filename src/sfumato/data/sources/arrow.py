@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.data.sources.base import Asked, Source, fresh_name, told_apart
+from sfumato.data.sources.spark import is_spark_frame
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -27,8 +28,8 @@ class ArrowData(Source):
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
-        """By the protocol."""
-        if not hasattr(asked.data, "__arrow_c_stream__"):
+        """By the protocol; a Spark data frame speaks it too, by bringing all its rows here."""
+        if not hasattr(asked.data, "__arrow_c_stream__") or is_spark_frame(asked.data):
             return None
         import pyarrow as pa
 

@@ -17,6 +17,11 @@ ADDRESS = "spark:"
 """Begins the address of a table of the session's catalog: ``spark:register.people``."""
 
 
+def is_spark_frame(data: object) -> bool:
+    """Whether something is a data frame of Spark, without loading it."""
+    return type(data).__module__.startswith("pyspark.sql") and hasattr(data, "mapInArrow")
+
+
 @dataclass(frozen=True, eq=False)
 class SparkFrame(Source):
     """Rows that a Spark session gives; an engine that runs there reads them."""
@@ -30,7 +35,7 @@ class SparkFrame(Source):
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
         """By the type, without loading Spark; a table by the beginning of its address."""
-        if type(asked.data).__module__.startswith("pyspark.sql") and hasattr(asked.data, "mapInArrow"):
+        if is_spark_frame(asked.data):
             return cls(asked.data)
         if not asked.text.startswith(ADDRESS):
             return None
