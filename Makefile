@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow statistical fuzz mutants coverage bench reproduce format clean
+.PHONY: help demo test check test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,10 @@ test: check  ## everything a change must pass
 
 test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
 	$(BIN)/python -m pytest -m slow
+
+spark-test: $(VENV)/installed-dev  ## the engine on Spark; needs Java 17 or 21, installs the rest
+	$(BIN)/python -m pip install --quiet --editable '.[dev,spark]'
+	$(BIN)/python -m pytest tests/spark tests/unit/data/distributed
 
 statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)
 	SFUMATO_FRESH_SEED=1 $(BIN)/python -m pytest tests/statistical

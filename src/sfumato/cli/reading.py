@@ -63,7 +63,10 @@ class Running:
         """
         if self.engine == "spark":
             from sfumato.data.distributed.spark_engine import SparkEngine
+            from sfumato.data.distributed.spark_session import require_parts
 
+            # Before anything is read, so that what is missing is said at once.
+            require_parts()
             return SparkEngine(threads=self.threads, memory_limit=self.memory, temporary_folder=self.temp_dir)
         from sfumato.data.duckdb import DuckDBEngine
 

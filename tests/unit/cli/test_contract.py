@@ -177,8 +177,9 @@ def _deny(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["publish", "inspect", "counts"])
-def test_spark_says_that_it_is_not_there(run, verb):
-    """Nobody is asked to install what would do nothing."""
+def test_spark_that_is_not_there_is_named_with_its_remedy(run, verb, monkeypatch):
+    """One sentence, whatever is missing."""
+    monkeypatch.setitem(sys.modules, "pyspark", None)
     arguments = {
         "publish": (*_publish_arguments(), "--out", "other"),
         "inspect": ("inspect", "people.csv", "--schema", "schema.toml"),
@@ -186,7 +187,8 @@ def test_spark_says_that_it_is_not_there(run, verb):
     }[verb]
     outcome = run(*arguments, "--engine", "spark")
     assert outcome.exit_code == 1
-    assert "not built yet" in outcome.stderr
+    assert "pip install 'sfumato[spark]'" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
 
 
 def _publish_arguments() -> tuple[str, ...]:

@@ -73,7 +73,6 @@ def test_an_engine_is_made_as_said(tmp_path):
         (("--threads", "0"), "threads must be from 1"),
         (("--memory", "lots"), "memory must be a number with a unit"),
         (("--temp-dir", "nowhere"), "no folder 'nowhere'"),
-        (("--engine", "spark"), "not built yet"),
         (("--table", "people"), "to which table says nothing"),
         (("--encoding", "klingon"), "no encoding 'klingon'"),
         (("--query", "select nothing from nowhere"), "The rows are called data"),

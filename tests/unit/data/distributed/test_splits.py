@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -70,6 +72,15 @@ def test_a_file_that_changes_is_refused(engine, tmp_path, monkeypatch):
 def test_every_design_has_a_case():
     """A method that nobody tries on splits would not be seen to fail there."""
     assert {method for method, _ in DESIGNS.values()} == set(METHODS.members)
+
+
+def test_the_page_says_of_every_method_whether_it_runs():
+    """In one table, which names neither more nor fewer."""
+    page = Path(__file__).parents[4] / "docs" / "spark.md"
+    table = page.read_text().split("<!-- methods -->")[1].split("<!-- end -->")[0]
+    named = re.findall(r"^\| `([a-z-]+)` \| (yes|wide tables) \|", table, re.MULTILINE)
+    assert [name for name, _ in named if name in METHODS.members] == [name for name, _ in named]
+    assert {name for name, _ in named} == set(METHODS.members)
 
 
 def test_rows_are_divided_by_row_groups(tmp_path):
