@@ -6,7 +6,7 @@ such as the key of the noise, or counts, is of no use to whoever finds the file.
 
 from __future__ import annotations
 
-import os
+import hashlib
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,15 +41,18 @@ class Parcels:
         return cls(folder, AESGCM.generate_key(256))
 
     def put(self, name: str, value: Any) -> None:
-        """Leave a value for a task."""
-        nonce = os.urandom(NONCE_BYTES)
-        content = AESGCM(self.key).encrypt(nonce, pickle.dumps(value, protocol=5), name.encode())
+        """Leave a value for a task, once under a name: what makes the cipher differ between parcels is their names."""
+        content = AESGCM(self.key).encrypt(_nonce(name), pickle.dumps(value, protocol=5), name.encode())
         path = self.folder / name
-        path.touch(mode=0o600)
-        path.write_bytes(nonce + content)
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_bytes(content)
 
     def take(self, name: str) -> Any:
         """What was left under a name; a parcel that was touched is refused before it is opened."""
         content = (self.folder / name).read_bytes()
-        plain = AESGCM(self.key).decrypt(content[:NONCE_BYTES], content[NONCE_BYTES:], name.encode())
+        plain = AESGCM(self.key).decrypt(_nonce(name), content, name.encode())
         return pickle.loads(plain)  # noqa: S301 - authenticated: nobody else has the key
+
+
+def _nonce(name: str) -> bytes:
+    return hashlib.sha256(name.encode()).digest()[:NONCE_BYTES]

@@ -262,6 +262,8 @@ def test_parcels_are_opened_by_their_job_alone(tmp_path):
     with pytest.raises(InvalidTag):
         parcels.take("one")
     assert "secret" not in repr(parcels)
+    with pytest.raises(FileExistsError):
+        parcels.put("one", "twice under one name would give the cipher away")
 
 
 def test_whatever_goes_wrong_in_a_task_no_cell_is_repeated():
