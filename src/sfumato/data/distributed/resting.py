@@ -104,9 +104,13 @@ class AtRest(Source):
     def _coded(self) -> tuple[Split, ...]:
         coded = self.schema.publishable
         # A key of its own for this purpose, since the noise of the publication is none of the engine's business.
-        task = CodeRows(coded, self.folder, NoiseSource.from_operating_system())
-        found = self.engine.map(task, self.original, coded.attributes)
-        return tuple(itertools.chain.from_iterable(found))
+        cipher = NoiseSource.from_operating_system()
+        found = self.engine.map(CodeRows(coded, self.folder, cipher), self.original, coded.attributes)
+        # Tasks say names and numbers alone: what they answer may lie on a disk of Spark's, and the key must not.
+        return tuple(
+            CodedRun(self.folder / name, coded.as_published, rows, cipher.named(name))
+            for name, rows in itertools.chain.from_iterable(found)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,14 +135,15 @@ class CodeRows(SplitTask):
     folder: Path
     cipher: NoiseSource
 
-    def on(self, engine: Engine, source: Source, number: int) -> list[CodedRun]:
-        """The files."""
-        return list(self._runs(engine, source, number))
+    def on(self, engine: Engine, source: Source, number: int) -> list[tuple[str, int]]:
+        """Names of the files, and how many rows are in each."""
+        return list(self._written(engine, source, number))
 
-    def _runs(self, engine: Engine, source: Source, number: int) -> Iterator[CodedRun]:
+    def _written(self, engine: Engine, source: Source, number: int) -> Iterator[tuple[str, int]]:
         published = self.schema.as_published
         for place, batch in enumerate(rebatched(engine.scan(source, self.schema.attributes), ROWS_PER_SPLIT)):
             name = f"rows-{number:05}-{place:05}-{uuid.uuid4().hex}"
             cipher = self.cipher.named(name)
             codes = dict(batch.codes)
-            yield CodedRun.write(self.folder / name, published, codes, batch.number_of_rows, cipher)
+            CodedRun.write(self.folder / name, published, codes, batch.number_of_rows, cipher)
+            yield name, batch.number_of_rows
