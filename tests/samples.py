@@ -86,3 +86,28 @@ def ratings(users: int = 400, seed: int = 3) -> pa.Table:
             "stars": [str(number) for number in draw.choice([1, 2, 3], user.size, p=[0.1, 0.2, 0.7])],
         }
     )
+
+
+BASKETS = Schema.from_toml("""
+[long]
+unit = "receipt"
+item = "article"
+
+[attributes.receipt]
+role = "identifier"
+
+[attributes.article]
+role = "sensitive"
+categories = ["pão", "leite", "café", "unit"]
+""")
+
+
+def baskets(number=400):
+    """Every receipt has bread or milk, coffee goes with milk, and nobody buys the last article."""
+    rows = []
+    for receipt in range(number):
+        bought = ["pão"] if receipt % 5 else ["leite"]
+        bought += ["leite"] if receipt % 3 == 0 and receipt % 5 else []
+        bought += ["café"] if "leite" in bought and receipt % 4 else []
+        rows += [(f"receipt-{receipt}", each) for each in bought]
+    return pa.table({"receipt": [each for each, _ in rows], "article": [each for _, each in rows]})

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from foreign import rewritten
-from samples import LONG_SCHEMA, ratings
+from samples import BASKETS, LONG_SCHEMA, baskets, ratings
 from sfumato import RandomizedResponse, Schema, load_release, plan, publish, read_table, write_report
 from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import DataError, ParameterError, ReleaseDamagedError
@@ -19,30 +19,6 @@ from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
 from sfumato.release.verifying import verify_release
 from sfumato.testing import check_method, release_in_memory
 from sfumato.testing.memory import as_asked, in_memory
-
-BASKETS = Schema.from_toml("""
-[long]
-unit = "receipt"
-item = "article"
-
-[attributes.receipt]
-role = "identifier"
-
-[attributes.article]
-role = "sensitive"
-categories = ["pão", "leite", "café", "unit"]
-""")
-
-
-def baskets(number=400):
-    """Every receipt has bread or milk, coffee goes with milk, and nobody buys the last article."""
-    rows = []
-    for receipt in range(number):
-        bought = ["pão"] if receipt % 5 else ["leite"]
-        bought += ["leite"] if receipt % 3 == 0 and receipt % 5 else []
-        bought += ["café"] if "leite" in bought and receipt % 4 else []
-        rows += [(f"receipt-{receipt}", each) for each in bought]
-    return pa.table({"receipt": [each for each, _ in rows], "article": [each for _, each in rows]})
 
 
 @pytest.fixture
