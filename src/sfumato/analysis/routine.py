@@ -45,6 +45,9 @@ class Equation(Protocol):
     def curvatures(self, theta: Floats, directions: Floats) -> Floats:
         """What one row of each cell adds to ``v' information v``, for each column v of directions, ``(k, cells)``."""
 
+    def dispersion(self, theta: Floats, counts: Floats) -> float:
+        """Under the model, the variance of the summed scores over the information."""
+
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         """Why no finite root can follow from here; None while one may."""
 
@@ -142,7 +145,7 @@ def solve(
         What the standard errors are about.
     is_joint
         Whether the cells are one table of all rows. Cells of several tables carry no draw of their own; the
-        information then stands for it, which is right when the model is.
+        information then stands for it, times the dispersion, which is right when the model is.
 
     Raises
     ------
@@ -167,7 +170,9 @@ def solve(
             reason="weak",
         )
     gradient = np.asarray(np.linalg.solve(information, equation.scores(theta)), dtype=np.float64)
-    draw = None if is_joint else np.asarray(np.linalg.inv(information), dtype=np.float64)
+    draw = None
+    if not is_joint:
+        draw = np.asarray(np.linalg.inv(information) * equation.dispersion(theta, counts.values))
     return Root(carry(theta, gradient, counts, target, draw=draw), information, strength, steps)
 
 

@@ -43,6 +43,9 @@ class _WithOneFixed:
     def curvatures(self, theta: Floats, directions: Floats) -> Floats:
         return self.whole.curvatures(self.insert(theta), np.insert(directions, self.place, 0.0, axis=0))
 
+    def dispersion(self, theta: Floats, counts: Floats) -> float:
+        return self.whole.dispersion(self.insert(theta), counts)
+
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         return self.whole.refusal(self.insert(theta), counts)
 
@@ -51,7 +54,14 @@ class _WithOneFixed:
 
 
 def score_interval(
-    equation: Equation, counts: Estimates, root: Root, place: int, target: Target, confidence_level: float
+    equation: Equation,
+    counts: Estimates,
+    root: Root,
+    place: int,
+    target: Target,
+    confidence_level: float,
+    *,
+    is_joint: bool = True,
 ) -> tuple[float, float]:
     """The values of one entry of theta that its score does not reject; ends may be infinite.
 
@@ -60,7 +70,7 @@ def score_interval(
 
     Parameters
     ----------
-    equation, counts, root, target
+    equation, counts, root, target, is_joint
         As solved.
     place
         Which entry.
@@ -75,7 +85,8 @@ def score_interval(
     Notes
     -----
     With the others solved for at ``theta_j = t`` and ``e = psi_j - A_jl A_ll^-1 psi_l``, a value t is kept when
-    ``|e'n| <= z sqrt(e' Cov e [+ sum n e^2])``.
+    ``|e'n| <= z sqrt(e' Cov e [+ sum n e^2])``. Where the counts are several tables the draw ``sum n e^2`` is not in them; what it is
+    under the model stands for it, ``A_jj - A_jl A_ll^-1 A_lj`` times the dispersion.
     """
     limit = normal_quantile(confidence_level)
     center = float(root.estimates.values[place])
@@ -83,7 +94,10 @@ def score_interval(
     others = np.delete(root.estimates.values, place)
 
     def excess(value: float) -> float:
-        return abs(_standardized_score(equation, counts, others, place, value, target)) - limit
+        return (
+            abs(_standardized_score(equation, counts, others, place, value, target, is_joint=is_joint))
+            - limit
+        )
 
     if root.estimates.standard_errors[place] == 0:
         return center, center
@@ -91,22 +105,31 @@ def score_interval(
 
 
 def _standardized_score(
-    equation: Equation, counts: Estimates, others: Floats, place: int, value: float, target: Target
+    equation: Equation,
+    counts: Estimates,
+    others: Floats,
+    place: int,
+    value: float,
+    target: Target,
+    *,
+    is_joint: bool,
 ) -> float:
     restricted = _WithOneFixed(equation, place, value)
     if others.size:
         others = find_root(restricted, counts, others)[0]
     theta = restricted.insert(others)
     scores, information = equation.scores(theta), equation.information(theta, counts.values)
-    own = scores[place]
+    own, under_model = scores[place], float(information[place, place])
     if others.size:
         rest = np.delete(np.arange(len(theta)), place)
         shared = np.linalg.solve(information[np.ix_(rest, rest)].T, information[place, rest])
         own = own - shared @ scores[rest]
+        under_model -= float(shared @ information[rest, place])
     combined = counts.linear(own[None, :])
     variance = float(combined.variances[0])
     if target == "population":
-        variance += max(float(np.square(own) @ counts.values), 0.0)
+        under_model *= equation.dispersion(theta, counts.values)
+        variance += max(float(np.square(own) @ counts.values) if is_joint else under_model, 0.0)
     return float(combined.values[0]) / math.sqrt(variance) if variance > 0 else math.inf
 
 

@@ -118,6 +118,7 @@ def _model(
             lambda place: describe_cell(formula.names, schema, covariates, max(place - before, 0)),
             words,
         ),
+        _squares(formula, response, with_response, rows) if response.family == "linear" else None,
     )
     return Blocks(counts, model, columns.terms)
 
@@ -137,3 +138,9 @@ def _response_sums(
     places = [column for column, term in enumerate(terms) if term == own.terms[1]]
     sums[:, places] = outcomes.T[:, None, :] * own.values[:, 1:].T[None]
     return sums.reshape(-1, len(outcomes))
+
+
+def _squares(formula: Formula, response: Response, with_response: Sequence[Codes], rows: int) -> Floats:
+    """What a row of each cell adds to the sum of the response's squares: every table tells it, and the mean is taken."""
+    told = [np.square(response.outcomes(own)).sum(axis=1) / len(formula.terms) for own in with_response]
+    return np.concatenate([*told, np.zeros(rows)])

@@ -89,13 +89,13 @@ def regress(
     try:
         prepared = _from_joint(release, read, response, where)
     except NotIdentifiableError:
-        found = _from_blocks(release, read, response, where, interval, target)
+        found = _from_blocks(release, read, response, where, target)
         if found is None:
             raise
         prepared = found
     model, counts = prepared.model, prepared.counts
     root = solve(model, counts, np.zeros(len(model.words.terms)), target, is_joint=prepared.is_joint)
-    coefficients = _coefficients(model, counts, root, response, interval, confidence_level, target)
+    coefficients = _coefficients(prepared, root, response, interval, confidence_level, target)
     return Regression(
         formula,
         (read, release.schema, response),
@@ -144,11 +144,10 @@ def _from_blocks(
     formula: Formula,
     response: Response,
     where: str,
-    interval: CoefficientInterval,
     target: Target,
 ) -> _Prepared | None:
-    """From smaller tables; None where those would not do either, or a score interval is asked for."""
-    if not isinstance(release, Release) or interval == "score":
+    """From smaller tables; None where those would not do either."""
+    if not isinstance(release, Release):
         return None
     found = ask_blocks(release, formula, response, _modelled(response), where=where)
     if found is None:
@@ -189,19 +188,19 @@ def _modelled(response: Response) -> str:
 
 
 def _coefficients(
-    model: GeneralizedLinearModel,
-    counts: Estimates,
+    prepared: _Prepared,
     root: Root,
     response: Response,
     interval: CoefficientInterval,
     confidence_level: float,
     target: Target,
 ) -> tuple[Coefficient, ...]:
-    estimates = root.estimates
+    estimates, model, counts = root.estimates, prepared.model, prepared.counts
     ends = list(zip(*estimates.intervals(confidence_level), strict=True))
     if interval == "score":
         ends = [
-            score_interval(model, counts, root, place, target, confidence_level) for place in range(len(ends))
+            score_interval(model, counts, root, place, target, confidence_level, is_joint=prepared.is_joint)
+            for place in range(len(ends))
         ]
     width = len(ends) // len(response.categories)
     categories = [each for each in response.categories for _ in range(width)]

@@ -101,12 +101,15 @@ class GeneralizedLinearModel:
         coefficients of the first category, then of the second.
     words
         Names to explain a refusal with.
+    squares
+        What one row of each cell adds to the sum of ``y^2``, ``(cells,)``: where the variance of the response is a number of its own.
     """
 
     family: Family
     design: Floats
     response: Floats
     words: Words
+    squares: Floats | None = None
 
     @property
     def largest_move(self) -> float:
@@ -149,6 +152,17 @@ class GeneralizedLinearModel:
         kinds, width = spread.shape[1], self.design.shape[1]
         moves = np.stack([self.design @ each for each in directions.reshape(kinds, width, -1)], axis=1)
         return np.asarray(np.einsum("cik,cij,cjk->kc", moves, spread, moves))
+
+    def dispersion(self, theta: Floats, counts: Floats) -> float:
+        """Variance of the response about its mean where the model leaves it free; else 1, as a share's or a count's is the model's.
+
+        With ``sum x y = A theta`` at the root, ``sum (y - x theta)^2 = sum y^2 - theta' A theta``; the first entry of A is the number of rows.
+        """
+        if self.squares is None:
+            return 1.0
+        information = self.information(theta, counts)
+        left = float(self.squares @ counts) - float(theta @ information @ theta)
+        return max(left, 0.0) / float(information[0, 0])
 
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         """Why no finite coefficient fits, once a predictor has run away; None before."""
