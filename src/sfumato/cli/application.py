@@ -22,6 +22,7 @@ from sfumato.cli import (
     demo,
     falsify,
     hiding_noise,
+    impute,
     independence,
     inspect,
     ledger,
@@ -151,6 +152,7 @@ _add(app, "rules", rules.rules, rules.EXAMPLES, panel=ANALYST)
 _add(app, "loglinear", loglinear.loglinear, loglinear.EXAMPLES, panel=ANALYST)
 _add(app, "classify", classify.classify, classify.EXAMPLES, panel=ANALYST)
 _add(app, "shrink", shrink.shrink, shrink.EXAMPLES, panel=ANALYST)
+_add(app, "impute", impute.impute, impute.EXAMPLES, panel=ANALYST)
 _add(app, "recommend", recommend.recommend, recommend.EXAMPLES, panel=ANALYST)
 _add(app, "advise", advise.advise, advise.EXAMPLES, panel=ANALYST)
 _add(app, "report", report.report, report.EXAMPLES, panel=ANALYST)

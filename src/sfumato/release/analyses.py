@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from sfumato.analysis.asking import Countable
     from sfumato.analysis.classifying import Tree
+    from sfumato.analysis.imputing import Imputations
     from sfumato.analysis.independence import Counts, IndependenceTest
     from sfumato.analysis.loglinear import Loglinear, LoglinearSearch
     from sfumato.analysis.measures import Measures
@@ -340,6 +341,19 @@ class Analyses:
         from sfumato.analysis.shrunken_counts import shrink_counts
 
         return shrink_counts(self, by, mode=mode)
+
+    def impute(
+        self: Countable,
+        by: str | Sequence[str] | None = None,
+        *,
+        model: str = "",
+        draws: int = 20,
+        seed: int = 0,
+    ) -> Imputations:
+        """Tables of rows as they may have been, for multiple imputation: see :func:`sfumato.analysis.imputing.impute`."""
+        from sfumato.analysis.imputing import impute
+
+        return impute(self, by, model=model, draws=draws, seed=seed)
 
     def rating_model(self: Countable) -> RatingModel:
         """What predicts ratings from published ones: see :func:`sfumato.analysis.recommend.fit_release`."""

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.chance.randomness import NoiseSource
+from sfumato.data.arrow_rows import row_writer
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.exchange import Blob, Meeting, from_bytes, to_bytes
 from sfumato.data.distributed.resting import AtRest
@@ -27,7 +28,7 @@ from sfumato.data.portions import PILE, PileStep, Portion, RowStep, refuse_chang
 from sfumato.errors import DataError, ParameterError
 from sfumato.release.manifest import Format, Part, TableEntry
 from sfumato.release.publication import DrawnRows, MadeRows, PublishedTable
-from sfumato.release.storage import parted_entry, sha256_of, table_writer
+from sfumato.release.storage import columns_of, parted_entry, sha256_of
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Schema
 
@@ -295,7 +296,7 @@ class WritePart:
         name = f"{self.table.name}/part-{pile:05}.parquet"
         # Every attempt has a file of its own and the bytes are the same: the last to take the name changes nothing.
         waiting = self.folder / self.table.name / f".part-{pile:05}-{uuid.uuid4().hex}"
-        with table_writer(waiting, self.table, "parquet") as write:
+        with row_writer(waiting, columns_of(self.table), "parquet") as write:
             if rows.number_of_rows:
                 order = self.order.named("order").stream(pile).permutation(rows.number_of_rows)
                 batch = CodedBatch({each: column[order] for each, column in rows.codes.items()}, order.size)

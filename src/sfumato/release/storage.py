@@ -8,12 +8,11 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from sfumato.chance.randomness import NoiseSource
-from sfumato.data.arrow_arrays import number_array, text_array
+from sfumato.data.arrow_rows import ArrowRows, row_writer
 from sfumato.data.portions import Read
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.delimited import CsvFile
@@ -178,11 +177,16 @@ def _write_table(
     # Rows are made, put in order and written each by a thread of its own. They are looked at before they are in order,
     # while the next ones are made: afterwards writing takes the longest.
     made_ahead = _looked_at(in_background(made), table.name, look)
-    with table_writer(path, table, format) as write:
+    with row_writer(path, columns_of(table), format) as write:
         for batch in in_background(shuffled(table, made_ahead, noise, folder)):
             rows += batch.number_of_rows
             write(batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)
+
+
+def columns_of(table: PublishedTable) -> ArrowRows:
+    """The columns of a table as they are written."""
+    return ArrowRows(table.schema.attributes, table.integers, table.integer_type)
 
 
 def _looked_at(batches: Iterator[CodedBatch], name: str, look: Look | None) -> Iterator[CodedBatch]:
@@ -244,63 +248,6 @@ def _made(
         if progress is not None and isinstance(table.rows, MadeRows):
             progress(batch.number_of_rows)
         yield batch
-
-
-@contextmanager
-def table_writer(path: Path, table: PublishedTable, format: Format) -> Iterator[Callable[[CodedBatch], None]]:
-    """A function that appends a batch to a new file."""
-    import pyarrow as pa
-
-    dictionaries = {each.name: text_array(each.labels) for each in table.schema.attributes}
-    fields = [
-        pa.field(each.name, pa.dictionary(_index_type(each.size), pa.string()), nullable=False)
-        for each in table.schema.attributes
-    ]
-    integers = pa.int32() if table.integer_type == "int32" else pa.int64()
-    fields += [pa.field(name, integers, nullable=False) for name in table.integers]
-    schema = pa.schema(fields)
-
-    def to_arrow(batch: CodedBatch) -> Any:
-        arrays = [
-            # Codes fit their signed index type by construction, so the plain conversion is exact.
-            pa.DictionaryArray.from_arrays(
-                number_array(batch.codes[name].astype(f"int{field.type.index_type.bit_width}")),
-                dictionaries[name],
-            )
-            if name in dictionaries
-            else number_array(batch.codes[name].astype(table.integer_type, copy=False))
-            for name, field in zip(schema.names, schema, strict=True)
-        ]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    if format == "parquet":
-        import pyarrow.parquet as pq
-
-        # Statistics of text columns serve range scans, which nobody does on category labels; a list of the different
-        # numbers, of which nearly every one occurs once or a few times, would cost more than the numbers.
-        with pq.ParquetWriter(
-            path,
-            schema,
-            compression="zstd",
-            compression_level=1,
-            write_statistics=False,
-            use_dictionary=list(dictionaries),
-        ) as parquet_writer:
-            yield lambda batch: parquet_writer.write_batch(to_arrow(batch))
-    else:
-        from pyarrow import csv
-
-        with csv.CSVWriter(
-            path, schema, write_options=csv.WriteOptions(quoting_style="needed")
-        ) as csv_writer:
-            yield lambda batch: csv_writer.write_batch(to_arrow(batch))
-
-
-def _index_type(size: int) -> Any:
-    """Signed index types: pandas and others do not take unsigned ones for categories."""
-    import pyarrow as pa
-
-    return pa.int8() if size <= 2**7 else pa.int16() if size <= 2**15 else pa.int32()
 
 
 def sha256_of(path: Path) -> str:

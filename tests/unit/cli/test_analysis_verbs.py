@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from sfumato import load_release
 
@@ -250,6 +251,24 @@ def test_shrink_is_for_noise_of_one_size(run, release):
     shown = json.loads(run("shrink", "noisy", "--by", "sex,job", "--json").stdout)
     assert shown["rows"] == load_release("noisy").shrink(["sex", "job"]).to_dict()["rows"]
     assert run("shrink", "noisy", "--by", "sex,job", "--mode", "exact").exit_code == 0
+
+
+def test_impute_writes_the_draws_of_python(run, release):
+    """A folder of Parquet files, whole or not at all; refused where the folder is there or nothing was redrawn."""
+    import pyarrow.parquet as pq
+
+    shown = run("impute", release, "--by", "sex,job", "--draws", "3", "--out", "draws", "--json")
+    assert shown.exit_code == 0, shown.stderr
+    found = load_release(release).impute(["sex", "job"], draws=3)
+    assert json.loads(shown.stdout) == json.loads(json.dumps(found.to_dict()))
+    assert pq.read_table("draws/draw-2.parquet").to_pydict() == found[1].to_arrow().to_pydict()
+    assert "already exists" in run("impute", release, "--by", "sex,job", "--out", "draws").stderr
+    refused = run("impute", release, "--by", "sex", "--out", "others")
+    assert refused.exit_code == 1
+    assert "published rows are the true ones" in refused.stderr
+    assert run("impute", release, "--model", "sex*jbo", "--out", "others").exit_code == 1
+    assert not Path("others").exists()
+    assert "Congenial" in run("impute", release, "--model", "sex*job", "--draws", "2", "--out", "more").stdout
 
 
 def test_recommend_predicts_from_published_ratings(run, folder):

@@ -50,6 +50,7 @@ VERBS = [
     ("hiding-noise",),
     ("classify",),
     ("shrink",),
+    ("impute",),
     ("recommend",),
     ("loglinear",),
     ("check-matrix",),
