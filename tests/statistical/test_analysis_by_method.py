@@ -8,6 +8,7 @@ import pytest
 from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
 from sfumato import Anatomy, NoisyMarginals, RandomizedResponse, SamplePerturbScale, SPLUGen
+from sfumato.analysis.independence import independence
 from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.regression import regress
@@ -124,3 +125,36 @@ def test_intervals_cover_where_only_tables_of_two_are_published(alarm_budget):
         halved += abs(found.estimate - truth) <= 1.96 * found.std_error / 2
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, 1_000, 0.95), check)
     alarm_budget.assert_rejects(alarm_budget.coverage_p_value(halved, 1_000, 0.95), check)
+
+
+def associationless(seed, schema, rows):
+    """New rows of a population in which nothing goes with anything, with margins of their own."""
+    draw = np.random.default_rng(seed)
+    margins = [np.arange(3, each.size + 3) for each in schema.attributes]
+    codes = {
+        each.name: draw.choice(each.size, rows, p=own / own.sum())
+        for each, own in zip(schema.attributes, margins, strict=True)
+    }
+    return PrivateTable(CodedRows(schema, codes), schema, engine=ArrayEngine())
+
+
+@pytest.mark.parametrize("drawn", [("y",), ("b", "y")])
+def test_published_rows_of_decoys_keep_the_level(alarm_budget, drawn):
+    """Null: independent attributes, one or both drawn from decoys, are rejected at 5 % in 5 % of releases of new rows.
+
+    Statistic: number, exact binomial. 400. Twin: the same statistic of rows that were sampled and copied, which are no rows.
+    """
+    check = alarm_budget.draw("level of the test of published rows of decoys", pieces=4)
+    other = alarm_budget.draw("level of the test of published rows of decoys", pieces=4)
+    schema = Schema(attributes=(A, B, Y))
+    first = int(check.seed % 2**31) + 10_000 * len(drawn)
+    rejected = copies = 0
+    sampled = SamplePerturbScale(retention=0.5, relative_error=0.3, error_probability=0.3)
+    for seed in range(first, first + REPLICATES):
+        table = associationless(seed, schema, 2_000)
+        release = release_in_memory(table, SPLUGen(gamma=dict.fromkeys(drawn, 2)), seed=seed)
+        rejected += release.independence("b", "y", counts="published").p_value < 0.05
+        counts = release_in_memory(table, sampled, seed=seed).count_by(["b", "y"]).counts
+        copies += independence(KnownCounts((B, Y), counts), "b", "y").p_value < 0.05
+    alarm_budget.assert_passes(alarm_budget.binomial_p_value(rejected, REPLICATES, 0.05), check)
+    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(copies, REPLICATES, 0.05), other)

@@ -44,7 +44,7 @@ class IndependenceTest(Tabular):
         Another test of the same, better where the covariance is well known.
     detectable, detectable_without_noise
         Least size of an association, as Cramér's V, that the test finds in four of five releases at 5 %, and that it would
-        find in the private table. The first is not a number where the law is withheld.
+        find in the private table. The first is not a number where the law does not tell it.
     method, law
         Of the release.
     given
@@ -96,7 +96,7 @@ class IndependenceTest(Tabular):
         found = f"found {percent_as_stated(POWER)} of the time at {LEVEL:g}"
         private = f"V = {show_cell(self.detectable_without_noise)} in the private table"
         if math.isnan(self.detectable):
-            return f"Power was lost, how much is withheld with the law; {private} is {found}"
+            return f"Power was lost, how much the law does not tell; {private} is {found}"
         effect = (
             ""
             if math.isnan(self.design_effect)
@@ -140,9 +140,9 @@ def independence(
     where
         Only rows that satisfy these conditions.
     counts
-        ``"estimated"`` through the law; ``"published"``: the rows as they stand, which keeps the level where each was redrawn
-        from its own values alone and neither ``given`` nor ``where`` names what was changed. When not given, the first, or the
-        second where the law is withheld.
+        ``"estimated"`` through the law; ``"published"``: the rows as they stand, which keeps the level where what was changed was
+        made from its own column alone (randomized response, decoys) and neither ``given`` nor ``where`` names it. When not given, the
+        first, or the second where the law is withheld.
 
     Raises
     ------
@@ -209,7 +209,7 @@ def published_where_valid(release: Countable, given: Sequence[str], where: str) 
     Raises
     ------
     NotIdentifiableError
-        When rows were not redrawn one by one, or a group is made by what was changed.
+        When columns were not changed each by itself, or a group is made by what was changed.
     """
     if not isinstance(release, Release):
         raise NotIdentifiableError("only a release has published rows. Ask for estimated counts.")
@@ -218,7 +218,7 @@ def published_where_valid(release: Countable, given: Sequence[str], where: str) 
     hidden = [name for name in (*given, *Predicate.parse(where, release.schema).names) if name in changed]
     if hidden:
         raise NotIdentifiableError(
-            f"a test of published rows within groups of {hidden[0]!r} is not valid: it was randomized, so that its published groups "
+            f"a test of published rows within groups of {hidden[0]!r} is not valid: it was changed, so that its published groups "
             "mix the true ones, and what is independent within those is not within these. Name attributes that were published "
             "as they are, or ask through a law that is told."
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws import Target
@@ -21,22 +22,38 @@ _AS_THEY_STAND = PerturbedRows(distortions={})
 class PublishedRows:
     """The rows of a release, counted as if nothing had been done to them.
 
-    Only what redrawing row by row leaves valid may be computed from them: the caller sees to that.
+    Only tests of independence may be computed from them: the caller sees to that.
 
     Parameters
     ----------
     release
-        One whose rows were redrawn one by one.
+        One whose changed columns were each made from themselves alone.
     """
 
     release: Release
 
     def __post_init__(self) -> None:
-        if not self.release.law.is_row_by_row:
+        if not self.release.law.keeps_independence:
             raise NotIdentifiableError(
-                f"published rows of this release cannot be used as they stand: {self.release.law.sentence} Only where each row "
-                "was redrawn from its own values alone does what is independent stay so. Ask through the law instead."
+                f"published rows of this release cannot be used as they stand: {self.release.law.sentence} Only where what was changed "
+                "was made from its own column alone does what is independent stay so. Ask through the law instead."
             )
+
+    @classmethod
+    def redrawn(cls, release: Release) -> Self:
+        """Rows of which each was redrawn from its own values alone, by matrices known or not.
+
+        Raises
+        ------
+        NotIdentifiableError
+            When they were not, so that no matrix says what became of a value.
+        """
+        if not release.law.is_row_by_row:
+            raise NotIdentifiableError(
+                f"no matrix stands between true rows and published ones: {release.law.sentence} Only of rows that were each redrawn "
+                "by themselves can that be asked. Ask through the law instead."
+            )
+        return cls(release)
 
     @property
     def schema(self) -> Schema:

@@ -113,6 +113,15 @@ class Law(Frozen):
     What is independent in truth is then independent in the release, whatever the matrices are.
     """
 
+    @property
+    def keeps_independence(self) -> bool:
+        """Whether published rows are the true ones, each changed column made from that column and chance alone.
+
+        What is independent in truth is then independent in the release, within groups of unchanged values too: whoever
+        knows the published column knows nothing of the others but what the true column tells.
+        """
+        return self.is_row_by_row
+
     def withheld(self) -> Law | None:
         """The law that names what was changed and keeps the numbers back; None where nothing would stay valid."""
         return None

@@ -11,7 +11,7 @@ from scipy.stats import chi2, chi2_contingency, ncx2
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from samples import SCHEMA, people
-from sfumato import Anatomy, RandomizedResponse, read_table
+from sfumato import Anatomy, RandomizedResponse, SPLUGen, read_table
 from sfumato.analysis.independence import independence
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.testing import in_memory, release_in_memory
@@ -172,7 +172,7 @@ def test_what_was_lost_on_published_rows_is_told_by_the_law_alone():
     told = TOLD.independence("sex", "job", counts="published")
     np.testing.assert_allclose(told.detectable, TOLD.independence("sex", "job").detectable)
     assert math.isnan(WITHHELD.independence("sex", "job").detectable)
-    assert "how much is withheld" in str(WITHHELD.independence("sex", "job"))
+    assert "how much the law does not tell" in str(WITHHELD.independence("sex", "job"))
     untouched = WITHHELD.independence("age", "region")
     assert untouched.detectable == untouched.detectable_without_noise
 
@@ -193,6 +193,24 @@ def test_published_rows_of_other_laws_are_refused():
         release.independence("sex", "job", counts="published")
     with pytest.raises(NotIdentifiableError, match="only a release"):
         independence(EXAMPLE_1, "a", "y", counts="published")
+
+
+def test_published_rows_of_decoys_are_tested_as_they_stand():
+    """Their columns were each made from themselves; of attributes drawn together they were not, nor is there a matrix."""
+    alone = release_in_memory(ROWS, SPLUGen(gamma=2), seed=1)
+    plain = chi2_contingency(alone.count_by(["sex", "job"]).counts, correction=False)
+    assert alone.independence("sex", "job", counts="published").p_value == pytest.approx(plain.pvalue)
+    assert alone.independence("sex", "job").counts == "estimated"
+    assert alone.loglinear("sex*job + region", counts="published").counts == "published"
+    with pytest.raises(NotIdentifiableError, match="within groups of 'job'"):
+        alone.independence("sex", "region", given=["job"], counts="published")
+    with pytest.raises(NotIdentifiableError, match="no matrix stands between"):
+        alone.advise("sex", "job")
+    with pytest.raises(NotIdentifiableError, match="no matrix stands between"):
+        alone.check_matrix("job", retention=0.5)
+    law = alone.law.model_copy(update={"together": ("job", "region")})
+    assert alone.law.keeps_independence
+    assert not law.keeps_independence
 
 
 def test_wrong_questions_are_refused():

@@ -82,7 +82,7 @@ def test_published_sizes_are_shown_where_they_bound_the_truth():
 def test_releases_that_were_not_redrawn_row_by_row_are_refused():
     """None of it holds there."""
     release = release_in_memory(TABLE, Anatomy(l_value=2), seed=1)
-    with pytest.raises(NotIdentifiableError, match="cannot be used as they stand"):
+    with pytest.raises(NotIdentifiableError, match="no matrix stands between"):
         release.advise("sex", "job")
 
 

@@ -180,7 +180,7 @@ def advise(
             "advice is about two attributes or conditions, got one. Name another, or none for any pair.",
             parameter="second",
         )
-    rows = PublishedRows(release)
+    rows = PublishedRows.redrawn(release)
     perturbed = frozenset(release.law.changed_attributes)
     asked = _asked(release.schema, perturbed, [each for each in (first, second) if each], given, knowing)
     published = _published(rows, first, second)

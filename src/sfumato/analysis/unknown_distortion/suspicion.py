@@ -138,7 +138,7 @@ def check_matrix(
             parameter="attribute",
         )
     chances = _suspected(own, retention, matrix).dense()
-    published = PublishedRows(release).counts(attribute).estimates.values
+    published = PublishedRows.redrawn(release).counts(attribute).estimates.values
     if margin is None:
         statistic, degrees, p_value, expected = _at_the_likeliest(published, chances)
         assumed = "the likeliest true margin; the p-value is an upper bound"

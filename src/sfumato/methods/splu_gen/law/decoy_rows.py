@@ -313,6 +313,11 @@ class DecoyRows(Law):
         return tuple(self.gamma_by_attribute)
 
     @property
+    def keeps_independence(self) -> bool:
+        """Groups are made of an attribute's own values; of attributes drawn together, one's groups are made of the others' too."""
+        return not self.together
+
+    @property
     def sentence(self) -> str:
         """The link in words."""
         names = " and ".join(self.gamma_by_attribute)
