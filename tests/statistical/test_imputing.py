@@ -23,7 +23,7 @@ A, B, Y = (
     category_attribute("y", 2, Role.SENSITIVE),
 )
 SCHEMA = Schema(attributes=(A, B, Y))
-ROWS = 3_000
+ROWS = 6_000
 RETENTION = 0.6
 REPLICATES = 400
 """At a nominal 95 % it accepts 88.5 to 99.2 %."""
@@ -32,10 +32,10 @@ TWO_WAY = "a*b + a*y + b*y"
 
 
 def published(seed, interaction):
-    """A release of new rows of a logistic model of y on a and b: -0.5, 0.8, 0.6 and an interaction; b and y perturbed."""
+    """A release of new rows of a logistic model of y on a and b: -1.2, 0.8, 0.6 and an interaction; b and y perturbed."""
     draw = np.random.default_rng(seed)
     a, b = draw.integers(0, 2, ROWS), (draw.random(ROWS) < 0.4).astype(np.int64)
-    chance = 1 / (1 + np.exp(-(-0.5 + 0.8 * a + 0.6 * b + interaction * a * b)))
+    chance = 1 / (1 + np.exp(-(-1.2 + 0.8 * a + 0.6 * b + interaction * a * b)))
     codes = {"a": a, "b": b, "y": (draw.random(ROWS) < chance).astype(np.int64)}
     table = PrivateTable(CodedRows(SCHEMA, codes), SCHEMA, engine=ArrayEngine())
     return release_in_memory(table, RandomizedResponse(retention=RETENTION), seed=seed)
@@ -89,7 +89,7 @@ def test_without_a_model_interactions_are_kept_and_an_omitted_one_is_lost(alarm_
     """
     check = alarm_budget.draw("pooled interactions cover without a model")
     first = int(check.seed % 2**31)
-    asked = 1.5, "y ~ a*b", "a = '1':b = '1'", 1.5
+    asked = 1.5, "y ~ a*b", "a = '1' : b = '1'", 1.5
     covered = covering(first, *asked, by=("a", "b", "y"))
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, REPLICATES, 0.95), check)
     omitted = covering(first, *asked, model=TWO_WAY)

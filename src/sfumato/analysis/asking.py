@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -21,6 +24,13 @@ from sfumato.values.number_text import show
 from sfumato.values.occupied_estimates import OccupiedEstimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
+from sfumato.values.selection import Selection
+
+MOST_CLASSES = 100
+"""Combinations of classes that are asked for one by one where their cells are too many: the law looks at all pairs."""
+
+LARGEST_SUMS = 20_000_000
+"""Weights of cells in classes that are kept at once."""
 
 
 class Countable(Protocol):
@@ -105,6 +115,12 @@ class Classification:
         """One class in words."""
         return self.labels[place] if self.condition is not None else f"{self.text} = {self.labels[place]!r}"
 
+    def predicates(self, schema: Schema) -> tuple[Predicate, ...]:
+        """The rows of each class."""
+        if self.condition is None:
+            return tuple(Predicate((Selection(((self.text, (code,)),)),)) for code in range(len(self.labels)))
+        return Predicate.parse(f"NOT ({self.text})", schema), self.condition
+
     def classes(self, codes: Mapping[str, Integers]) -> Integers:
         """Class of each of some cells, given their codes by attribute."""
         if self.condition is None:
@@ -140,8 +156,13 @@ class CellCounts:
     @property
     def notes(self) -> tuple[str, ...]:
         """What must be said of numbers computed from counts that are not unbiased."""
-        about = self.source.estimator
-        return () if about.startswith("unbiased") else (f"the counts behind it are not unbiased: {about}",)
+        return caveats(self.source)
+
+
+def caveats(source: Source) -> tuple[str, ...]:
+    """What must be said of numbers computed from counts that are not unbiased."""
+    about = source.estimator
+    return () if about.startswith("unbiased") else (f"the counts behind it are not unbiased: {about}",)
 
 
 def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> CellCounts:
@@ -167,8 +188,8 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
     if estimates.covariance is None:
         raise TooLargeError(
             f"a table over {', '.join(names)} has {estimates.values.size:,} cells, and the release's law gives the "
-            "covariance of smaller tables only. Name fewer attributes, or conditions in place of attributes "
-            "with many categories."
+            f"covariance of at most {LARGEST_COVARIANCE:,}. Name fewer attributes, or where conditions may stand for attributes, "
+            "conditions on those with many categories."
         )
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
     codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
@@ -192,8 +213,64 @@ def ask_sums(release: Countable, names: Sequence[str], *, where: str = "") -> Ce
     if found is None:
         return ask_cells(release, names, where=where)
     kept = np.asarray(holds(among, found.codes), dtype=bool)
-    told = _Occupied(release.method, str(release.manifest.law["law"]), release.law.estimate_is)
-    return CellCounts(found.codes, found.estimates.keep(kept) if where.strip() else found.estimates, told)
+    estimates = found.estimates.keep(kept) if where.strip() else found.estimates
+    return CellCounts(found.codes, estimates, _told(release))
+
+
+def _told(release: Release) -> _Occupied:
+    return _Occupied(release.method, str(release.manifest.law["law"]), release.law.estimate_is)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Estimated counts of combinations of classes.
+
+    Parameters
+    ----------
+    estimates
+        Flattened, the last way of classifying fastest, with the whole ``table`` covariance.
+    source
+        What gave them.
+    """
+
+    estimates: Estimates
+    source: Source
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What must be said of numbers computed from counts that are not unbiased."""
+        return caveats(self.source)
+
+
+def ask_classes(release: Countable, ways: Sequence[Classification], *, where: str = "") -> ClassCounts:
+    """Estimated counts of rows classified in several ways at once, with their covariance.
+
+    Cells are counted and added up; where they are too many for a covariance, those that occur, or each combination of classes
+    by itself: conditions on attributes of many categories are few classes.
+
+    Raises
+    ------
+    TooLargeError, NotIdentifiableError
+        As for :func:`ask_cells`.
+    """
+    names = tuple(dict.fromkeys(name for each in ways for name in each.names))
+    sizes = [len(each.labels) for each in ways]
+    number = math.prod(sizes)
+    cells = math.prod(release.schema[name].size for name in names)
+    if isinstance(release, Release) and cells > LARGEST_COVARIANCE and number <= MOST_CLASSES:
+        among = Predicate.parse(where, release.schema)
+        asked = [
+            functools.reduce(operator.and_, each, among)
+            for each in itertools.product(*(way.predicates(release.schema) for way in ways))
+        ]
+        return ClassCounts(release.law.estimate_predicates(release, asked), _told(release))
+    found = ask_sums(release, names, where=where) if number <= LARGEST_COVARIANCE else None
+    if found is None or number * found.estimates.values.size > LARGEST_SUMS:
+        found = ask_cells(release, names, where=where)
+    classes = np.zeros(found.estimates.values.size, dtype=np.int64)
+    for size, way in zip(sizes, ways, strict=True):
+        classes = classes * size + way.classes(found.codes)
+    return ClassCounts(found.merge(classes, number), found.source)
 
 
 def holds(condition: Predicate, codes: Mapping[str, Integers]) -> Booleans:
@@ -255,18 +332,14 @@ class TwoWay(Crossed):
         What the release gave.
     """
 
-    cells: CellCounts
+    cells: ClassCounts
 
 
 def ask_two_way(release: Countable, first: str, second: str, *, where: str = "") -> TwoWay:
     """Estimated counts of two attributes, or conditions, crossed."""
     sides = Classification.parse(first, release.schema), Classification.parse(second, release.schema)
-    cells = ask_cells(
-        release, tuple(dict.fromkeys(name for each in sides for name in each.names)), where=where
-    )
-    columns = len(sides[1].labels)
-    classes = sides[0].classes(cells.codes) * columns + sides[1].classes(cells.codes)
-    return TwoWay(sides, cells.merge(classes, len(sides[0].labels) * columns), cells)
+    cells = ask_classes(release, sides, where=where)
+    return TwoWay(sides, cells.estimates, cells)
 
 
 def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:

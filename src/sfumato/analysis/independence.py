@@ -9,7 +9,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import CellCounts, Classification, Countable, ask_cells, keep_cells, show_count
+from sfumato.analysis.asking import (
+    ClassCounts,
+    Classification,
+    Countable,
+    ask_classes,
+    keep_cells,
+    show_count,
+)
 from sfumato.analysis.published import PublishedRows
 from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, judge_residuals, refuse_open_counts
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
@@ -243,23 +250,16 @@ class _Table:
     """Of every cell, its group and its class on each side, ``(1 + sides, cells)``."""
 
 
-def _ask(asked: Countable, sides: Sequence[Classification], given: Sequence[str], where: str) -> CellCounts:
-    names = dict.fromkeys([*given, *(name for each in sides for name in each.names)])
-    return ask_cells(asked, tuple(names), where=where)
+def _ask(asked: Countable, sides: Sequence[Classification], given: Sequence[str], where: str) -> ClassCounts:
+    groups = [Classification.parse(name, asked.schema) for name in given]
+    return ask_classes(asked, [*groups, *sides], where=where)
 
 
 def _test(
-    cells: CellCounts, sides: Sequence[Classification], given: tuple[str, ...], release: Countable
+    cells: ClassCounts, sides: Sequence[Classification], given: tuple[str, ...], release: Countable
 ) -> tuple[ResidualTest, _Table]:
-    sizes = [release.schema[name].size for name in given]
-    shape = [math.prod(sizes), *(len(each.labels) for each in sides)]
-    groups = (
-        np.ravel_multi_index(tuple(cells.codes[name] for name in given), sizes)
-        if given
-        else np.zeros(cells.estimates.values.size, dtype=np.int64)
-    )
-    classes = np.ravel_multi_index((groups, *(each.classes(cells.codes) for each in sides)), shape)
-    counts = cells.merge(classes, math.prod(shape))
+    shape = [math.prod(release.schema[name].size for name in given), *(len(each.labels) for each in sides)]
+    counts = cells.estimates
     refuse_open_counts(counts, "a test of independence")
     codes = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
     table = _without_empty_classes(_Table(counts, codes))
@@ -346,7 +346,7 @@ def _reach(noncentrality: float, table: _Table) -> float:
 
 def _of_published(
     release: Release,
-    cells: CellCounts,
+    cells: ClassCounts,
     sides: Sequence[Classification],
     given: tuple[str, ...],
     where: str,

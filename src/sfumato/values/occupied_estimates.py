@@ -70,6 +70,40 @@ class OccupiedEstimates(Estimates):
 
 
 @dataclass(frozen=True, eq=False)
+class EstimatesBesideKnown(Estimates):
+    """Estimates with a covariance, and behind them numbers that are known, however many.
+
+    Parameters
+    ----------
+    estimated
+        The first ones.
+
+    Examples
+    --------
+    >>> first = Estimates.with_covariance(np.array([3.0]), np.array([[4.0]]))
+    >>> both = EstimatesBesideKnown.of(first, np.array([10.0, 20.0]))
+    >>> total = both.linear(np.ones((1, 3)))
+    >>> float(total.values[0]), float(total.variances[0])
+    (33.0, 4.0)
+    """
+
+    estimated: Estimates = field(default_factory=lambda: Estimates(np.zeros(0), np.zeros(0)))
+
+    @classmethod
+    def of(cls, estimated: Estimates, known: Floats) -> EstimatesBesideKnown:
+        """From both."""
+        values = np.concatenate([estimated.values, known])
+        variances = np.concatenate([estimated.variances, np.zeros(known.size)])
+        return cls(values, variances, estimated=estimated)
+
+    def linear(self, weights: npt.NDArray[Any]) -> Estimates:
+        """Estimates of ``weights @ values``: known numbers only move them."""
+        first = self.estimated.values.size
+        found = self.estimated.linear(weights[:, :first])
+        return Estimates(weights @ self.values, found.variances, found.covariance)
+
+
+@dataclass(frozen=True, eq=False)
 class OccupiedCells:
     """Estimates with what their cells are.
 

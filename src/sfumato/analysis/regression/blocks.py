@@ -10,12 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.analysis.regression.design import Codes, Response, build_columns, describe_cell
-from sfumato.analysis.regression.formula import Formula
+from sfumato.analysis.regression.formula import Formula, Term
 from sfumato.analysis.regression.glm import FAMILIES, GeneralizedLinearModel, Words
-from sfumato.errors import NotIdentifiableError, QueryError
+from sfumato.errors import NotIdentifiableError, QueryError, TooLargeError
 from sfumato.release.release import Release
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
+from sfumato.values.occupied_estimates import EstimatesBesideKnown
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
@@ -23,7 +25,10 @@ from sfumato.values.selection import Selection
 MOST_CELLS = 400
 """Of all tables together; the covariance between them is asked for pair by pair."""
 
-FROM_BLOCKS = "no table of all the attributes is published: it is fitted from those of each term with the response and that of the covariates"
+MOST_KNOWN_CELLS = 1_000_000
+"""Of the covariates' table, where it is known exactly and needs no covariance."""
+
+FROM_BLOCKS = "no table of all the attributes is published, or it is too large: it is fitted from those of each term with the response and that of the covariates"
 MODEL_BASED = "the error of drawing the rows is the model's own, right where the model is"
 
 
@@ -59,22 +64,44 @@ def ask_blocks(
     needed = {*response.names, *(each.name for term in formula.terms for each in term if each.is_score)}
     if len(formula.terms) < 2 or any(schema[name].missing_code is not None for name in needed):
         return None
-    tables = [
-        *(tuple(dict.fromkeys((*(each.name for each in term), *response.names))) for term in formula.terms),
-        formula.names,
-    ]
-    if sum(math.prod(schema[name].size for name in each) for each in tables) > MOST_CELLS:
+    alike = _alike(response, schema)
+    tables = [_response_cells(term, response, schema, alike) for term in formula.terms]
+    told = sum(next(iter(each.values())).size for each in tables)
+    covariates = math.prod(schema[name].size for name in formula.names)
+    if told > MOST_CELLS:
         return None
-    codes = [_cells(each, schema) for each in tables]
     try:
         among = Predicate.parse(where, schema).single()
-        asked = [each for block in codes for each in _selections(block, among)]
+        known = _known_cells(release, formula.names, where) if told + covariates > MOST_CELLS else None
+        if told + covariates > MOST_CELLS and known is None:
+            return None
+        codes = tables if known else [*tables, _cells(formula.names, schema)]
+        asked = [each for block in codes for each in _selections(block, among, alike)]
         counts = release.law.estimate_selections(release, asked)
-    except (NotIdentifiableError, QueryError):
+    except (NotIdentifiableError, QueryError, TooLargeError):
         return None
     if counts.covariance is None or np.isnan(counts.covariance).any():
         return None
+    if known is not None:
+        codes = [*codes, known[0]]
+        counts = EstimatesBesideKnown.of(counts, known[1])
     return _model(formula, response, schema, codes, counts, words)
+
+
+def _known_cells(release: Release, names: Sequence[str], where: str) -> tuple[Codes, Floats] | None:
+    """Combinations of covariates that occur, with their rows; None where a law does not know them, or they are too many.
+
+    What is bounded is known to the few rows that were left out.
+    """
+    if math.prod(release.schema[name].size for name in names) > MOST_KNOWN_CELLS:
+        return None
+    table = release.counts(names, where=where)
+    if (table.estimates.certainty < Certainty.BOUNDED).any():
+        return None
+    occurs = np.flatnonzero(table.estimates.values)
+    grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
+    codes = {each.name: axis.ravel()[occurs] for each, axis in zip(table.attributes, grid, strict=True)}
+    return codes, table.estimates.values[occurs]
 
 
 def _cells(names: Sequence[str], schema: Schema) -> Mapping[str, Integers]:
@@ -82,11 +109,41 @@ def _cells(names: Sequence[str], schema: Schema) -> Mapping[str, Integers]:
     return dict(zip(names, grid, strict=True))
 
 
-def _selections(codes: Codes, among: Selection) -> list[Selection]:
+def _alike(response: Response, schema: Schema) -> Mapping[str, Mapping[int, tuple[int, ...]]]:
+    """By the response's attribute, where it is one: of codes with the same outcome the first, with all of them; none of outcome zero."""
+    if len(response.names) != 1:
+        return {}
+    (name,) = response.names
+    every = np.arange(schema[name].size)
+    outcomes, own = np.unique(response.outcomes({name: every}), axis=0, return_inverse=True)
+    classes = (
+        tuple(np.flatnonzero(own.ravel() == place).tolist()) for place in np.flatnonzero(outcomes.any(axis=1))
+    )
+    return {name: {each[0]: each for each in classes}}
+
+
+def _response_cells(
+    term: Term, response: Response, schema: Schema, alike: Mapping[str, Mapping[int, tuple[int, ...]]]
+) -> Codes:
+    """Cells of a term with the response, without those that add nothing; codes of one outcome are one."""
+    names = tuple(dict.fromkeys((*(each.name for each in term), *response.names)))
+    whole = _cells(names, schema)
+    kept = np.logical_and.reduce([np.isin(whole[name], list(first)) for name, first in alike.items()])
+    return {name: each[np.broadcast_to(kept, each.shape)] for name, each in whole.items()}
+
+
+def _selections(
+    codes: Codes, among: Selection, alike: Mapping[str, Mapping[int, tuple[int, ...]]]
+) -> list[Selection]:
     names = list(codes)
     rows = zip(*(codes[name].tolist() for name in names), strict=True)
     return [
-        Selection(tuple((name, (code,)) for name, code in zip(names, row, strict=True))) & among
+        Selection(
+            tuple(
+                (name, alike.get(name, {}).get(code, (code,))) for name, code in zip(names, row, strict=True)
+            )
+        )
+        & among
         for row in rows
     ]
 

@@ -26,7 +26,7 @@ from sfumato.analysis.regression.glm import FAMILIES, FamilyName, GeneralizedLin
 from sfumato.analysis.regression.result import Coefficient, Regression
 from sfumato.analysis.routine import Root, solve
 from sfumato.analysis.score_interval import score_interval
-from sfumato.errors import NotIdentifiableError, ParameterError, QueryError
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError
 from sfumato.laws import Target
 from sfumato.release.release import Release
 from sfumato.values.estimates import Estimates
@@ -88,7 +88,7 @@ def regress(
         )
     try:
         prepared = _from_joint(release, read, response, where)
-    except NotIdentifiableError:
+    except (NotIdentifiableError, TooLargeError):
         found = _from_blocks(release, read, response, where, target)
         if found is None:
             raise
