@@ -30,6 +30,9 @@ from sfumato.values.tabular import Tabular
 Counts = Literal["estimated", "published"]
 """What is tested: counts estimated through the law, or the published rows as they stand."""
 
+FEW_EXPECTED = 5
+"""Rows below which a cell is too small for a test that takes its error for known."""
+
 
 @dataclass(frozen=True)
 class IndependenceTest(Tabular):
@@ -188,7 +191,17 @@ def independence(
         cells.source.method,
         cells.source.law,
         tuple(given),
-        notes=cells.notes,
+        notes=(*cells.notes, *_wald_notes(table)),
+    )
+
+
+def _wald_notes(table: _Table) -> tuple[str, ...]:
+    """That Wald's test, which needs every count to be well known, rejects too often in tables with hardly any rows in places."""
+    few = int((_fitted(table) < FEW_EXPECTED).sum())
+    if not few:
+        return ()
+    return (
+        f"{few:,} of {table.counts.values.size:,} expected counts are below {FEW_EXPECTED}: Wald's test then rejects too often, go by the corrected one",
     )
 
 

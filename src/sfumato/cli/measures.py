@@ -36,7 +36,9 @@ def measures(
     where: Where = "",
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="MEASURE", help="This measure; may be repeated. All unless given."),
+        typer.Option(
+            "--only", metavar="MEASURES", help="These measures, separated by commas; all unless given."
+        ),
     ] = None,
     interval: Annotated[
         Literal["normal", "chebyshev", "bootstrap"],
@@ -52,7 +54,12 @@ def measures(
 ) -> None:
     """Measure how two attributes go together: odds ratio, phi, Cramér's V, lift, and more."""
     measured = reading.load_release(release).measures(
-        *two_sides(of), where=where, only=only, interval=interval, confidence_level=confidence, target=target
+        *two_sides(of),
+        where=where,
+        only=only and attribute_names(only),
+        interval=interval,
+        confidence_level=confidence,
+        target=target,
     )
     show(measured, as_json=as_json)
 

@@ -14,6 +14,9 @@ MOST_LISTED = 30
 FEW_LISTED = 8
 """Names that are listed in the middle of a sentence."""
 
+ROUNDING = 2e-7
+"""Share of a number below which its error is what is left of floats that cancel."""
+
 
 def counted(number: int, noun: str) -> str:
     """A count and what is counted.
@@ -79,8 +82,13 @@ def show(value: float, standard_error: float) -> str:
     '1,235'
     >>> show(0.123456, 0.0123)
     '0.123'
+
+    An error that is the last digits of floats is none.
+
+    >>> show(6000.0, 1e-4)
+    '6,000'
     """
-    if standard_error > 0 and math.isfinite(standard_error):
+    if standard_error > ROUNDING * abs(value) and math.isfinite(standard_error):
         decimals = max(0, 1 - math.floor(math.log10(standard_error)))
     else:
         decimals = 0 if float(value).is_integer() else 6

@@ -219,3 +219,14 @@ def test_wrong_questions_are_refused():
         independence(EXAMPLE_1, "a", "y", given=["a"])
     with pytest.raises(ParameterError, match="estimated, published"):
         independence(EXAMPLE_1, "a", "y", counts="raw")
+
+
+def test_where_cells_are_few_rows_walds_test_is_warned_of():
+    """Of 30 by 7 categories, most with hardly a row, it rejected what is independent at 4 in a million."""
+    wide, narrow = category_attribute("a", 4), category_attribute("y", 3)
+    full = independence(KnownCounts((wide, narrow), [50] * 12, 9.0), "a", "y")
+    assert not full.notes
+    few = independence(KnownCounts((wide, narrow), [50] * 9 + [3, 2, 1], 9.0), "a", "y")
+    assert few.notes == (
+        "3 of 12 expected counts are below 5: Wald's test then rejects too often, go by the corrected one",
+    )

@@ -271,3 +271,11 @@ def test_results_are_plain_data():
         found["unknown"]
     with pytest.raises(QueryError, match="covariate 'a' is missing"):
         found.predict({})
+
+
+def test_the_category_that_no_coefficient_fits_is_the_one_named():
+    """Of three categories of the response the last is estimated below zero in one group; the second is harmless there."""
+    a, y = category_attribute("a", 2), category_attribute("y", 3)
+    with pytest.raises(NoSolutionError, match="share of 2 among a = '1'") as refusal:
+        regress(KnownCounts((a, y), [60, 30, 20, 70, 40, -6], 4.0), "y ~ a", family="multinomial")
+    assert refusal.value.reason == "separation"

@@ -44,7 +44,7 @@ def words(design):
     def patterns(place):
         return "pattern " + "".join(f"{each:g}" for each in design[place])
 
-    return Words(tuple(f"term {place}" for place in range(8)), patterns, "the share of y")
+    return Words(tuple(f"term {place}" for place in range(8)), patterns, ("the share of y",) * 8)
 
 
 def model(family, design, outcomes):

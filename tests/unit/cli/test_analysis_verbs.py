@@ -253,6 +253,15 @@ def test_shrink_is_for_noise_of_one_size(run, release):
     assert run("shrink", "noisy", "--by", "sex,job", "--mode", "exact").exit_code == 0
 
 
+def test_several_measures_are_separated_by_commas(run, release):
+    """As attributes are; once more, the same by repetition."""
+    asked = ("measures", release, "--of", "sex,job", "--json")
+    together = json.loads(run(*asked, "--only", "cramers-v,phi-squared").stdout)
+    apart = json.loads(run(*asked, "--only", "cramers-v", "--only", "phi-squared").stdout)
+    assert together == apart
+    assert len(together["measures"]) == 2
+
+
 def test_impute_writes_the_draws_of_python(run, release):
     """A folder of Parquet files, whole or not at all; refused where the folder is there or nothing was redrawn."""
     import pyarrow.parquet as pq

@@ -52,7 +52,7 @@ class Blocks:
 
 
 def ask_blocks(
-    release: Release, formula: Formula, response: Response, words: str, *, where: str = ""
+    release: Release, formula: Formula, response: Response, words: tuple[str, ...], *, where: str = ""
 ) -> Blocks | None:
     """Counts of each term with the response, and of the covariates; None where they would not do.
 
@@ -154,7 +154,7 @@ def _model(
     schema: Schema,
     codes: Sequence[Codes],
     counts: Estimates,
-    words: str,
+    words: tuple[str, ...],
 ) -> Blocks:
     *with_response, covariates = codes
     columns = build_columns(formula, schema, covariates)

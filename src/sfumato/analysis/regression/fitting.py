@@ -182,9 +182,9 @@ def _model(
     )
 
 
-def _modelled(response: Response) -> str:
+def _modelled(response: Response) -> tuple[str, ...]:
     kind = "share" if response.is_share else "mean"
-    return f"the {kind} of {response.categories[0] or response.text}"
+    return tuple(f"the {kind} of {each or response.text}" for each in response.categories)
 
 
 def _coefficients(

@@ -47,13 +47,13 @@ class Words:
         The coefficients.
     patterns
         Gives the covariates of a cell.
-    response
-        What is modelled.
+    responses
+        What is modelled, for each category of the response.
     """
 
     terms: tuple[str, ...]
     patterns: Callable[[int], str]
-    response: str
+    responses: tuple[str, ...]
 
 
 def _shares(predictors: Floats) -> Floats:
@@ -166,21 +166,21 @@ class GeneralizedLinearModel:
 
     def refusal(self, theta: Floats, counts: Estimates) -> str | None:
         """Why no finite coefficient fits, once a predictor has run away; None before."""
-        sizes = np.abs(self.predictors(theta)).max(axis=1)
+        sizes = np.abs(self.predictors(theta))
         if sizes.max() <= self.family.largest_predictor:
             return None
-        worst = int(np.argmax(sizes))
+        worst, category = np.unravel_index(int(np.argmax(sizes)), sizes.shape)
         return (
-            f"no finite coefficient fits: {self._outcome_among(worst, counts)}. "
+            f"no finite coefficient fits: {self._outcome_among(int(worst), int(category), counts)}. "
             "Merge categories, leave a term out, or ask a release of more rows or less noise."
         )
 
-    def _outcome_among(self, worst: int, counts: Estimates) -> str:
+    def _outcome_among(self, worst: int, category: int, counts: Estimates) -> str:
         """The estimated mean of the response where the predictor has run away, as far as the cells tell."""
-        pattern, response = self.words.patterns(worst), self.words.response
+        pattern, response = self.words.patterns(worst), self.words.responses[category]
         alike = (self.design == self.design[worst]).all(axis=1)
         # The first column is the intercept, so its products with the response are the response itself.
-        outcomes = self.response[0] * alike
+        outcomes = self.response[category * self.design.shape[1]] * alike
         if not outcomes.any() or counts.values[alike].sum() == 0:
             return f"the estimated counts leave {response} among {pattern} without any spread"
         mean = counts.ratio(outcomes, alike.astype(float))
