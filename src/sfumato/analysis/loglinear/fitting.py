@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.analysis.asking import CellCounts, Countable, ask_cells, show_count
+from sfumato.analysis.coefficients import Coefficient
 from sfumato.analysis.independence import Counts, chosen_counts, published_where_valid
 from sfumato.analysis.loglinear.model import Model, margin_classes
 from sfumato.analysis.loglinear.result import Loglinear
-from sfumato.analysis.regression.result import Coefficient
 from sfumato.analysis.residuals import ResidualTest, judge_residuals, refuse_open_counts
 from sfumato.analysis.routine import carry
 from sfumato.analysis.unknown_distortion.properties import broken_generators

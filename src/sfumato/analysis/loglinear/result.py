@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.analysis.asking import as_columns
-from sfumato.analysis.regression.result import Coefficient
+from sfumato.analysis.coefficients import SHOWN, Coefficient, Fitted
 from sfumato.analysis.residuals import ResidualTest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
-from sfumato.values.number_text import percent_as_stated, show, show_cell
+from sfumato.values.number_text import percent_as_stated, show_cell
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.tabular import Charted, interval_chart
 
 
 @dataclass(frozen=True, eq=False)
-class Loglinear(Charted):
+class Loglinear(Fitted):
     """A loglinear model fitted to a release.
 
     Parameters
@@ -51,15 +49,6 @@ class Loglinear(Charted):
         fits = "fits any table" if self.test is None else f"p = {self.test.p_value:.3g}"
         return f"Loglinear({self.model}: {fits})"
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __getitem__(self, term: str) -> Coefficient:
-        for each in self.coefficients:
-            if each.term == term:
-                return each
-        raise KeyError(term)
-
     @property
     def p_value(self) -> float | None:
         """Of the test whether it fits; None where it fits any table."""
@@ -74,15 +63,10 @@ class Loglinear(Charted):
                 f"p = {self.test.p_value:.3g} (model's degrees {self.test.free}, design effect {show_cell(self.test.design_effect)})"
             )
         if self.coefficients:
-            rows = tuple(
-                (each.term, *(show(number, each.std_error) for number in _numbers(each)))
-                for each in self.coefficients
-            )
+            rows = tuple(each.shown() for each in self.coefficients)
             level = percent_as_stated(self.confidence_level)
             title = f"Parameters, {level} intervals, about the {self.target}"
-            lines.append(
-                ResultTable(title, ("Term", "Estimate", "Std. error", "Low", "High"), rows).to_text()
-            )
+            lines.append(ResultTable(title, SHOWN, rows).to_text())
         lines.append(f"({self.method}, law {self.law})")
         return "\n".join([*lines, *(f"Note: {each}" for each in self.notes)])
 
@@ -102,20 +86,6 @@ class Loglinear(Charted):
             "notes": list(self.notes),
         }
 
-    def to_arrow(self) -> Any:
-        """A pyarrow table with a row for each parameter."""
-        import pyarrow as pa
-
-        return pa.table(as_columns([each.to_dict() for each in self.coefficients]))
-
     def figure(self) -> dict[str, Any]:
         """A Vega-Lite chart of the parameters, as plain data."""
-        points = [
-            {"label": each.term, "estimate": each.estimate, "low": each.low, "high": each.high}
-            for each in self.coefficients
-        ]
-        return interval_chart(points, title="parameter", unit=self.model)
-
-
-def _numbers(each: Coefficient) -> tuple[float, float, float, float]:
-    return each.estimate, each.std_error, each.low, each.high
+        return self.chart(title="parameter", unit=self.model)

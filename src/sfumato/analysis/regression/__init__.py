@@ -1,6 +1,6 @@
 """Regression through the law: perturbed response, perturbed covariates, or both."""
 
 from sfumato.analysis.regression.fitting import regress
-from sfumato.analysis.regression.result import Coefficient, Regression
+from sfumato.analysis.regression.result import Regression
 
-__all__ = ["Coefficient", "Regression", "regress"]
+__all__ = ["Regression", "regress"]

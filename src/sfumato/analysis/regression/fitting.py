@@ -11,6 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.analysis.asking import CellCounts, Countable, Source, ask_sums, keep_cells
+from sfumato.analysis.coefficients import Coefficient
 from sfumato.analysis.regression.blocks import FROM_BLOCKS, MODEL_BASED, ask_blocks
 from sfumato.analysis.regression.design import (
     Codes,
@@ -23,7 +24,7 @@ from sfumato.analysis.regression.design import (
 )
 from sfumato.analysis.regression.formula import Formula, read_formula
 from sfumato.analysis.regression.glm import FAMILIES, FamilyName, GeneralizedLinearModel, Words
-from sfumato.analysis.regression.result import Coefficient, Regression
+from sfumato.analysis.regression.result import Regression
 from sfumato.analysis.routine import Root, solve
 from sfumato.analysis.score_interval import score_interval
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError

@@ -9,46 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.asking import as_columns
+from sfumato.analysis.coefficients import SHOWN, Coefficient, Fitted
 from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.regression.design import Response, build_columns
 from sfumato.analysis.regression.formula import Formula
 from sfumato.analysis.regression.glm import FAMILIES
 from sfumato.errors import ParameterError, QueryError, nearest
 from sfumato.laws import Target
-from sfumato.values.answers import finite_or_none
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
-from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
-from sfumato.values.tabular import Charted, interval_chart
-
-
-@dataclass(frozen=True)
-class Coefficient:
-    """One coefficient.
-
-    Parameters
-    ----------
-    term
-        The column it belongs to.
-    category
-        Category of the response it is about; empty where the response is a number.
-    estimate, std_error, low, high
-        The number, its error and its interval, whose ends may be infinite.
-    """
-
-    term: str
-    category: str
-    estimate: float
-    std_error: float
-    low: float
-    high: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return dict(vars(self))
 
 
 @dataclass(frozen=True)
@@ -62,7 +34,7 @@ class TermTest:
 
 
 @dataclass(frozen=True, eq=False)
-class Regression(Charted):
+class Regression(Fitted):
     """A regression fitted through the law of a release.
 
     Parameters
@@ -112,15 +84,6 @@ class Regression(Charted):
         number = len(self.coefficients)
         return f"Regression({self.formula}: {self.family}, {number} coefficients, about the {self.target})"
 
-    def __str__(self) -> str:
-        return self.summary()
-
-    def __getitem__(self, term: str) -> Coefficient:
-        for each in self.coefficients:
-            if each.term == term:
-                return each
-        raise KeyError(term)
-
     def summary(self) -> str:
         """A table for people."""
         has_categories = self.family == "multinomial"
@@ -128,18 +91,14 @@ class Regression(Charted):
         rows = tuple(
             (
                 *((each.category,) if has_categories else ()),
-                each.term,
-                *(
-                    show(number, each.std_error)
-                    for number in (each.estimate, each.std_error, each.low, each.high)
-                ),
+                *each.shown(),
                 *((f"{math.exp(min(each.estimate, 700)):.4g}",) if is_ratio else ()),
             )
             for each in self.coefficients
         )
         columns = (
             *(("Category",) if has_categories else ()),
-            *("Term", "Estimate", "Std. error", "Low", "High"),
+            *SHOWN,
             *(("Odds ratio",) if is_ratio else ()),
         )
         level = percent_as_stated(self.confidence_level)
@@ -168,22 +127,9 @@ class Regression(Charted):
             "notes": list(self.notes),
         }
 
-    def to_arrow(self) -> Any:
-        """A pyarrow table with a row for each coefficient."""
-        import pyarrow as pa
-
-        return pa.table(as_columns([each.to_dict() for each in self.coefficients]))
-
     def figure(self) -> dict[str, Any]:
         """A Vega-Lite chart of the coefficients, as plain data; ends that are infinite are not drawn."""
-        points = [
-            {
-                "label": " ".join(filter(None, (each.category, each.term))),
-                **{name: finite_or_none(getattr(each, name)) for name in ("estimate", "low", "high")},
-            }
-            for each in self.coefficients
-        ]
-        return interval_chart(points, title="coefficient", unit=self.formula)
+        return self.chart(title="coefficient", unit=self.formula)
 
     def test(self, term: str) -> TermTest:
         """Test whether all coefficients of a term are zero in the population.
