@@ -20,7 +20,7 @@ from sfumato.release.release import Release
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import Estimates
-from sfumato.values.number_text import show
+from sfumato.values.number_text import show_with_error
 from sfumato.values.occupied_estimates import OccupiedEstimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
@@ -354,7 +354,7 @@ def show_count(counts: Estimates, weights: Floats) -> str:
     """An estimated number of rows with its error, as text for a sentence."""
     summed = counts.linear(weights[None, :])
     value, error = float(summed.values[0]), float(summed.standard_errors[0])
-    return f"{show(value, error)} ± {show(error, error)}"
+    return show_with_error(value, error)
 
 
 def as_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

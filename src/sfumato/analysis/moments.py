@@ -18,7 +18,7 @@ from sfumato.errors import NoSolutionError, ParameterError
 from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
-from sfumato.values.number_text import show
+from sfumato.values.number_text import show, show_with_error
 from sfumato.values.schema import Attribute
 
 ScoresByLabel = Mapping[str, float]
@@ -200,7 +200,7 @@ def _scored(
         total = counts.linear(np.ones((1, counts.values.size)))
         value, error = float(total.values[0]), float(total.standard_errors[0])
         raise NoSolutionError(
-            f"the number of rows with a value of {name} is estimated as {show(value, error)} ± {show(error, error)}, "
+            f"the number of rows with a value of {name} is estimated as {show_with_error(value, error)}, "
             "so nothing can be averaged. Ask about more rows.",
             reason="undefined",
         )

@@ -13,7 +13,7 @@ from sfumato.laws import Target
 from sfumato.release.simultaneous import Simultaneous, level_of_each
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.estimates import Estimates, normal_quantile
-from sfumato.values.number_text import show
+from sfumato.values.number_text import show_with_error
 from sfumato.values.query_writing import write_condition
 
 
@@ -108,7 +108,7 @@ def _shares(table: AnswerTable, within: Sequence[str]) -> Estimates:
         )
         value, error = float(totals.values[first]), float(totals.standard_errors[first])
         raise NoSolutionError(
-            f"rows with {named or 'any values'} are estimated as {show(value, error)} ± {show(error, error)}, so that there "
+            f"rows with {named or 'any values'} are estimated as {show_with_error(value, error)}, so that there "
             "are no shares within them. Leave them out by a condition, or merge categories.",
             reason="undefined",
         )

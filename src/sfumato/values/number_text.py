@@ -85,14 +85,27 @@ def show(value: float, standard_error: float) -> str:
 
     An error that is the last digits of floats is none.
 
-    >>> show(6000.0, 1e-4)
+    >>> show(5999.99999999, 1e-4)
     '6,000'
     """
     if standard_error > ROUNDING * abs(value) and math.isfinite(standard_error):
         decimals = max(0, 1 - math.floor(math.log10(standard_error)))
     else:
-        decimals = 0 if float(value).is_integer() else 6
+        is_whole = math.isfinite(value) and math.isclose(value, round(value), rel_tol=ROUNDING)
+        decimals = 0 if is_whole else 6
     return f"{value:,.{decimals}f}"
+
+
+def show_with_error(value: float, standard_error: float) -> str:
+    """An estimate and its standard error, for a sentence.
+
+    Examples
+    --------
+    >>> show_with_error(27.4, 30.2), show_with_error(5999.99999999, 1e-4)
+    ('27 ± 30', '6,000 ± 0')
+    """
+    error = standard_error if standard_error > ROUNDING * abs(value) else 0.0
+    return f"{show(value, error)} ± {show(error, error)}"
 
 
 def show_cell(cell: Cell) -> str:

@@ -15,7 +15,7 @@ from sfumato.analysis.classifying.rows import codes_of_rows
 from sfumato.analysis.numbers import NumberEstimate
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats, Integers
-from sfumato.values.number_text import show
+from sfumato.values.number_text import show_with_error
 from sfumato.values.schema import Attribute
 from sfumato.values.tabular import Tabular
 
@@ -170,7 +170,7 @@ class Tree(Tabular):
             if node.conditions:
                 feature, code = node.conditions[-1]
                 name = f"{feature} = {labels[feature][code]!r}"
-            rows = f"{show(node.rows, node.std_error)} ± {show(node.std_error, node.std_error)} rows"
+            rows = f"{show_with_error(node.rows, node.std_error)} rows"
             likeliest = f"{self.of.labels[node.predicted]!r} {min(max(node.shares.max(), 0), 1):.3f}"
             by = (
                 f"; split by {node.split} (Gini -{node.decrease:.4f}, p = {node.p_value:.3g})"

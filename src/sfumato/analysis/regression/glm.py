@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
-from sfumato.values.number_text import show
+from sfumato.values.number_text import show_with_error
 
 FamilyName = Literal["logistic", "multinomial", "poisson", "linear"]
 
@@ -185,7 +185,7 @@ class GeneralizedLinearModel:
             return f"the estimated counts leave {response} among {pattern} without any spread"
         mean = counts.ratio(outcomes, alike.astype(float))
         value, error = float(mean.values[0]), float(mean.standard_errors[0])
-        return f"the estimates put {response} among {pattern} at {show(value, error)} ± {show(error, error)}"
+        return f"the estimates put {response} among {pattern} at {show_with_error(value, error)}"
 
     def describe_direction(self, direction: Floats, counts: Estimates) -> str:
         """The term that a direction is mostly about, and the covariates that fewest rows have."""
@@ -199,6 +199,6 @@ class GeneralizedLinearModel:
         pattern = self.words.patterns(int(np.argmax(own)))
         value, error = float(rows.values[0]), float(rows.standard_errors[0])
         return (
-            f"The estimated number of rows with {pattern} is {show(value, error)} ± {show(error, error)}: "
+            f"The estimated number of rows with {pattern} is {show_with_error(value, error)}: "
             f"too few to carry {term}."
         )
