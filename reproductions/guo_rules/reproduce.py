@@ -119,19 +119,39 @@ def line(
     for mode, rules in chosen.items():
         numbers[f"missed_{mode}"] = round(100 * len(true_rules.keys() - rules.keys()) / len(true_rules), 2)
         numbers[f"false_{mode}"] = round(100 * len(rules.keys() - true_rules.keys()) / len(true_rules), 2)
-    numbers["support_conflicts"] = conflicts(by_mode["estimate"], exact, thresholds[0])
+    numbers["support_conflicts"] = support_conflicts(by_mode["estimate"], exact, thresholds[0])
+    numbers["confidence_conflicts"] = confidence_conflicts(by_mode["estimate"], exact, thresholds[1])
     return numbers
 
 
-def conflicts(found: Rules, exact: BitSupports, smallest: float) -> int:
+def support_conflicts(found: Rules, exact: BitSupports, smallest: float) -> int:
     """Pairs s-p: the second set has the larger estimate and is not frequent in truth, the first surely and truly is."""
+    true = true_supports([each.items for each in found.sets], exact)
+    return conflicts([(each.support, each.low) for each in found.sets], true, smallest)
+
+
+def confidence_conflicts(found: Rules, exact: BitSupports, smallest: float) -> int:
+    """Pairs c-p: the same of rules and their confidences."""
+    whole = true_supports([(*each.antecedent, *each.consequent) for each in found.rules], exact)
+    parts = true_supports([each.antecedent for each in found.rules], exact)
+    true = [one / other if other else 0.0 for one, other in zip(whole, parts, strict=True)]
+    told = [(each.confidence.estimate, each.confidence.low) for each in found.rules]
+    return conflicts(told, true, smallest)
+
+
+def true_supports(sets: Sequence[Sequence[str]], exact: BitSupports) -> list[float]:
+    """Shares of baskets that truly have all items of each set."""
     place_of = {item.text: place for place, item in enumerate(exact.items)}
-    sets = [tuple(sorted(place_of[each] for each in chosen.items)) for chosen in found.sets]
+    places = [tuple(sorted(place_of[each] for each in chosen)) for chosen in sets]
     columns = exact.columns(range(len(exact.items)))
-    counts = columns.count(sorted(sets))
-    true = [counts[each] / exact.rows for each in sets]
-    sure = [e.support for e, t in zip(found.sets, true, strict=True) if t > e.low > smallest]
-    wrong = [e.support for e, t in zip(found.sets, true, strict=True) if t < smallest]
+    counts = columns.count(sorted(set(places)))
+    return [counts[each] / exact.rows for each in places]
+
+
+def conflicts(told: Sequence[tuple[float, float]], true: Sequence[float], smallest: float) -> int:
+    """Pairs of which the second has the larger estimate and is truly too small, the first surely and truly is not."""
+    sure = [estimate for (estimate, low), t in zip(told, true, strict=True) if t > low > smallest]
+    wrong = [estimate for (estimate, _), t in zip(told, true, strict=True) if t < smallest]
     return sum(one < other for one, other in itertools.product(sure, wrong))
 
 

@@ -44,11 +44,8 @@ def test_ends_of_intervals_do_what_they_are_for(data):
 
 
 @pytest.mark.parametrize("data", DATA)
-def test_conflicts_vanish(data):
+@pytest.mark.parametrize("of", ["support_conflicts", "confidence_conflicts"])
+def test_conflicts_vanish(data, of):
     """As on the thesis's insurance data."""
     lines = RESULTS[data]["by_kept"]
-    assert all(
-        lines[kept]["support_conflicts"] == 0
-        for kept in lines
-        if float(kept) >= CLAIMS["shape"]["no_conflicts_from"]
-    )
+    assert all(lines[kept][of] == 0 for kept in lines if float(kept) >= CLAIMS["shape"]["no_conflicts_from"])
