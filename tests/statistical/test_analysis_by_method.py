@@ -144,8 +144,9 @@ def test_published_rows_of_decoys_keep_the_level(alarm_budget, drawn):
 
     Statistic: number, exact binomial. 400. Twin: the same statistic of rows that were sampled and copied, which are no rows.
     """
-    check = alarm_budget.draw("level of the test of published rows of decoys", pieces=4)
-    other = alarm_budget.draw("level of the test of published rows of decoys", pieces=4)
+    check, other = (
+        alarm_budget.draw("level of the test of published rows of decoys", pieces=4) for _ in range(2)
+    )
     schema = Schema(attributes=(A, B, Y))
     first = int(check.seed % 2**31) + 10_000 * len(drawn)
     rejected = copies = 0

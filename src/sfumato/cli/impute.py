@@ -14,7 +14,7 @@ from sfumato.cli.showing import show, talk
 
 EXAMPLES = (
     "sfumato impute release --by sex,occupation --out draws",
-    'sfumato impute release --model "age*sex + sex*occupation" --draws 50 --out draws',
+    'sfumato impute release --model "age*sex + sex*job" --out draws',
 )
 
 
