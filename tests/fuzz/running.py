@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import resource
 import signal
+import subprocess
 import sys
 import traceback
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 SECONDS = 20
-"""What an input may take."""
+"""What an input may take of a processor."""
+
+PATIENCE = 10
+"""Times that on the clock, which counts the work of others on the machine too: a command that waits for nothing."""
 
 BYTES = 2 * 2**30
 """What it may need, beyond what the process had."""
@@ -66,38 +72,92 @@ def timed() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TooSlow
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    timers = (
+        (signal.SIGPROF, signal.ITIMER_PROF, SECONDS),
+        (signal.SIGALRM, signal.ITIMER_REAL, PATIENCE * SECONDS),
+    )
+    before = [signal.signal(kind, stop) for kind, _, _ in timers]
+    for _, timer, seconds in timers:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for (kind, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(kind, handler)
 
 
 def used() -> int:
-    """Bytes that this process has had at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    """Bytes that this process, or one it started, has had at most."""
+    return (
+        max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        * 1024
+    )
 
 
-def trouble_with(number: int, arguments: tuple[str, ...]) -> Trouble | None:
-    """What went wrong with a command, if anything."""
-    from typer.testing import CliRunner
+@dataclass(frozen=True)
+class End:
+    """How a command ended, and what it said."""
+
+    exit_code: int
+    shown: str
+    escaped: BaseException | None = None
+
+
+@functools.cache
+def command() -> Any:
+    """The command line. Building it takes ten times as long as most commands do, so it is built once."""
+    from typer.main import get_command
 
     from sfumato.cli.application import app
 
+    return get_command(app)
+
+
+def run_here(arguments: tuple[str, ...]) -> End:
+    """Run a command in this process."""
+    from typer.testing import CliRunner
+
+    code, escaped = 0, None
+    with CliRunner().isolation() as (stdout, stderr, _):
+        try:
+            command().main(args=list(arguments), prog_name="sfumato")
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it got past every handler
+            escaped = error
+        sys.stdout.flush()
+        sys.stderr.flush()
+        shown = (stdout.getvalue() + stderr.getvalue()).decode("utf-8", "replace")
+    return End(code, shown, escaped)
+
+
+def run_apart(arguments: tuple[str, ...]) -> End:
+    """Run a command as a user does, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "from sfumato.cli import main; main()", *arguments],
+        capture_output=True,
+        timeout=PATIENCE * SECONDS,
+        check=False,
+    )
+    return End(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+
+
+def trouble_with(
+    number: int, arguments: tuple[str, ...], run: Callable[[tuple[str, ...]], End] = run_here
+) -> Trouble | None:
+    """What went wrong with a command, if anything."""
     before = used()
     try:
         with timed():
-            result = CliRunner().invoke(app, list(arguments), prog_name="sfumato")
-    except TooSlow:
+            end = run(arguments)
+    except (TooSlow, subprocess.TimeoutExpired):
         return Trouble(number, f"took more than {SECONDS} s", arguments)
     except BaseException as error:  # noqa: BLE001 - whatever it is, it got past every handler
         return Trouble(number, f"raised {type(error).__name__}: {error}"[:300], arguments)
-    escaped = None if isinstance(result.exception, SystemExit) else result.exception
     wrong = (
-        _wrong_end(result.exit_code, escaped, result.stdout + result.stderr)
-        or _wrong_words(result.stdout + result.stderr)
+        _wrong_end(end.exit_code, end.escaped, end.shown)
+        or _wrong_words(end.shown)
         or (f"needed {(used() - before) >> 20:,} MB" if used() - before > BYTES else None)
     )
     return None if wrong is None else Trouble(number, wrong, arguments)

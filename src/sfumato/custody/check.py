@@ -12,7 +12,7 @@ from sfumato.data.fitting import Misfit
 from sfumato.data.refusals import column_hint
 from sfumato.data.sources import open_source
 from sfumato.errors import without_origins
-from sfumato.values.number_text import Cell
+from sfumato.values.number_text import Cell, capital, counted
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 
@@ -29,6 +29,9 @@ class SchemaCheck:
         Attributes of the schema that the data lack, with what may have been meant.
     undeclared
         Columns of the data that the schema does not name; they are not published.
+    untold
+        How many more there are of these whose names are not told: where most of the schema's are absent, the first line may be no
+        header but a row, and its names cells.
     remarks
         What a reader of the data might not expect, such as columns without a name.
     """
@@ -37,6 +40,7 @@ class SchemaCheck:
     absent: tuple[tuple[str, str], ...]
     undeclared: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    untold: int = 0
 
     @property
     def fits(self) -> bool:
@@ -64,6 +68,12 @@ class SchemaCheck:
         if self.undeclared:
             names = ", ".join(map(repr, self.undeclared))
             parts.append(f"Not in the schema, so not published: {names}.")
+        if self.untold:
+            parts.append(
+                f"{capital(counted(self.untold, 'column'))} not in the schema, so not published. Most names of the schema are not "
+                "among theirs, so theirs are not shown: if the file has no header line they are values of a row. Give "
+                "the names of the columns by --names then."
+            )
         return "\n\n".join([*parts, *self.remarks])
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,6 +87,7 @@ class SchemaCheck:
             ],
             "absent": [name for name, _ in self.absent],
             "undeclared": list(self.undeclared),
+            "untold": self.untold,
             "remarks": list(self.remarks),
         }
 
@@ -126,9 +137,12 @@ def check_schema(
     present = source.columns()
     absent = tuple((name, column_hint(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)
+    undeclared = tuple(name for name in present if name not in schema)
+    may_be_cells = 2 * len(absent) > len(schema.names)
     return SchemaCheck(
         (engine or DuckDBEngine()).misfits(source, known),
         absent,
-        tuple(name for name in present if name not in schema),
+        () if may_be_cells else undeclared,
         source.remarks,
+        len(undeclared) if may_be_cells else 0,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import os
 import tempfile
 import threading
@@ -27,6 +29,34 @@ ENCIPHERED: Settings = {
     "force_mbedtls_unsafe": True,
 }
 """What exceeds memory goes to disk enciphered, with a key that is nowhere but in memory."""
+
+
+SMALL: Settings = {
+    "threads": 1,
+    # A file may be replaced between two questions.
+    "enable_external_file_cache": False,
+}
+"""Of the one that is asked what files say of themselves."""
+
+
+def small_cursor() -> DuckDBPyConnection:
+    """A cursor of a DuckDB that lives as long as the process, for questions whose answer is a few rows; whoever asks closes it.
+
+    Opening a DuckDB takes thirty times as long as reading the foot of a file. Nothing asked here may exceed memory: there is
+    no place to spill to.
+    """
+    return _small(os.getpid()).cursor()
+
+
+@functools.cache
+def _small(process: int) -> DuckDBPyConnection:
+    """Of this process; a forked one opens its own, since DuckDB's threads do not survive a fork."""
+    import duckdb
+
+    opened = duckdb.connect(config=SMALL)
+    # Before DuckDB's own module goes; the parent process closes its own.
+    atexit.register(lambda: opened.close() if os.getpid() == process else None)
+    return opened
 
 
 class KeptConnection:

@@ -35,8 +35,12 @@ MOST_CELLS = 2**17
 MOST_KEYS_OF_SETS = 2**16
 """Combinations of a triple that are kept. A share of 5 % is then known to about a fortieth of itself."""
 
-MOST_KEYS = 2**20
+MOST_KEYS = 2**19
 """Combinations of all attributes that are kept: so many different rows are counted exactly."""
+
+FEWEST_SAMPLED = 2**17
+"""Combinations of all attributes that are left of more than that. A smaller sample is sorted anew more seldom, and
+knows a share well enough to be told: of so many combinations, half of them unique, to one in two hundred and fifty."""
 
 Keys = npt.NDArray[np.uint64]
 
@@ -54,7 +58,7 @@ class UniqueRows:
     unique
         Rows that no other row equals on all of the attributes.
     is_estimated
-        There were too many combinations to keep them all; the number is good to about one in a thousand.
+        There were too many combinations to keep them all; the number is good to about one in two hundred.
     found_by
         The few attributes, of those looked at, on which the most rows are unique; empty unless those are a telling
         share of all and leave something to reveal.
@@ -143,7 +147,7 @@ class UniqueRowCounter:
         self._scattered = {
             each.name: _scatter(each.size, place) for place, each in enumerate(self.attributes)
         }
-        self._whole = _KeyCounter(MOST_KEYS)
+        self._whole = _KeyCounter(MOST_KEYS, left=2 * FEWEST_SAMPLED)
         self._revealed = {each: _beyond(each, self.attributes) for each in telling_sets(self.attributes)}
         by_name = {each.name: each for each in self.attributes}
         self._sets = {names: _counter([by_name[name] for name in names]) for names in self._revealed}
@@ -259,9 +263,11 @@ class _CellCounter:
 class _KeyCounter:
     """Combinations by their keys. When there are too many, those whose keys are large are let go: a fair sample remains."""
 
-    def __init__(self, most: int, cells: float = float("inf")) -> None:
+    def __init__(self, most: int, cells: float = float("inf"), *, left: int | None = None) -> None:
         self.most = most
         self.cells = cells
+        # Keys that are left at most once there were too many.
+        self._left = most if left is None else min(left, most)
         self._halvings = 0
         self._once = np.empty(0, np.uint64)
         self._again = np.empty(0, np.uint64)
@@ -287,6 +293,8 @@ class _KeyCounter:
 
     def _settle(self) -> None:
         """Sorted, equal keys are neighbours; a key that was met before is there twice by itself."""
+        if not self._waiting:
+            return
         keys = np.concatenate([*self._waiting, self._once, self._again, self._again])
         keys.sort()
         self._waiting = []
@@ -294,9 +302,10 @@ class _KeyCounter:
         np.not_equal(keys[1:], keys[:-1], out=differs[1:-1])
         first, last = differs[:-1], differs[1:]
         self._once, self._again = keys[first & last], keys[first & ~last]
-        while self._once.size + self._again.size > self.most:
-            self._halvings += 1
-            self._once, self._again = self._sampled(self._once), self._sampled(self._again)
+        if self._once.size + self._again.size > self.most:
+            while self._once.size + self._again.size > self._left:
+                self._halvings += 1
+                self._once, self._again = self._sampled(self._once), self._sampled(self._again)
 
     def _sampled(self, keys: Keys) -> Keys:
         return keys[keys < np.uint64(1 << (64 - self._halvings))] if self._halvings else keys

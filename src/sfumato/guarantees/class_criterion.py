@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
+from sfumato.guarantees.class_counts import (
+    ClassCounts,
+    DoesNotFitError,
+    count_any,
+    count_packed,
+    in_turns,
+)
 from sfumato.values.arrays import Booleans, Counts, Integers
 from sfumato.values.batches import CodedBatch
-from sfumato.values.parts import in_parts
 from sfumato.values.schema import Role
 
 Merging = Literal["any", "keeping", "none"]
 """What a class that keeps a promise may be merged with so that it still does: any other class, one that keeps it too,
 or none for certain."""
-
-CELLS_AT_ONCE = 4_000_000
-"""Counts over (class, value) held at a time while a release is judged."""
-
-MOST_COMBINATIONS = 4_000_000
-"""Combinations of class and value held at a time; where there are more, a table is read several times."""
-
-COMBINATIONS_WAITING = 1_000_000
-"""Combinations gathered before they are merged with those counted already; bounds memory."""
 
 
 class ClassCriterion(Guarantee):
@@ -134,46 +130,6 @@ class SensitiveCriterion(ClassCriterion):
         return self.attribute
 
 
-class ClassCounts:
-    """Rows of classes by a watched value, kept as the combinations that occur.
-
-    Parameters
-    ----------
-    classes
-        ``(combinations,)``: number of the class, from 0 on.
-    values
-        ``(combinations,)``: code of the watched value, below ``size``.
-    counts
-        ``(combinations,)`` rows.
-    size
-        Number of values.
-
-    Examples
-    --------
-    >>> some = ClassCounts(np.array([0, 1, 1]), np.array([1, 0, 1]), np.array([5, 2, 3]), 2)
-    >>> [part.tolist() for part in some.parts()], some.overall.tolist()
-    ([[[0, 5], [2, 3]]], [2, 8])
-    """
-
-    def __init__(self, classes: Integers, values: Integers, counts: Integers, size: int) -> None:
-        order = np.argsort(classes, kind="stable")
-        self.classes, self.values, self.counts = classes[order], values[order], counts[order]
-        self.size = size
-        self.number_of_classes = int(self.classes[-1]) + 1 if len(classes) else 0
-        self.overall: Integers = np.bincount(self.values, weights=self.counts, minlength=size).astype(
-            np.int64
-        )
-
-    def parts(self) -> Iterator[Integers]:
-        """Dense counts ``(classes, values)`` of some classes at a time."""
-        for part in in_parts(self.number_of_classes, each=self.size, at_once=CELLS_AT_ONCE):
-            number = part.stop - part.start
-            inside = slice(*np.searchsorted(self.classes, (part.start, part.stop)))
-            cells = (self.classes[inside] - part.start) * self.size + self.values[inside]
-            counted = np.bincount(cells, weights=self.counts[inside], minlength=number * self.size)
-            yield counted.reshape(number, self.size).astype(np.int64)
-
-
 def published_classes(
     published: PublishedTables, criterion: ClassCriterion
 ) -> Iterator[tuple[ClassCounts, Integers]] | None:
@@ -196,10 +152,16 @@ def published_classes(
     by = [name for name in (quasi_identifiers if named is None else named) if name in known]
     names = [*shared, *(name for name in by if name != watched), *([] if watched is None else [watched])]
     size = 1 if watched is None else known[watched].size
-    by_class = len(names) - (watched is not None)
+    radices = [None if name in shared else known[name].size for name in names]
 
-    def rows_of(part: slice) -> tuple[Integers, Integers] | None:
-        return _count(published.scan(table.name, names or known.names[:1]), names, by_class, part)
+    def rows_of(part: slice) -> ClassCounts | None:
+        def batches() -> Iterable[CodedBatch]:
+            return published.scan(table.name, names or known.names[:1])
+
+        try:
+            return count_packed(batches(), names, radices, size, part)
+        except DoesNotFitError:
+            return count_any(batches(), names, size, part, is_watched=watched is not None)
 
     def overall() -> Integers:
         if watched is None:
@@ -209,103 +171,4 @@ def published_classes(
             (np.bincount(each.codes[watched], minlength=size) for each in batches), np.zeros(size, np.int64)
         )
 
-    return _in_parts(rows_of, overall, table.number_of_rows, size, is_watched=watched is not None)
-
-
-def _in_parts(
-    rows_of: Callable[[slice], tuple[Integers, Integers] | None],
-    overall_of: Callable[[], Integers],
-    rows: int,
-    size: int,
-    *,
-    is_watched: bool,
-) -> Iterator[tuple[ClassCounts, Integers]]:
-    """All classes at once, or a part of them in each of several passes where they are too many for memory."""
-
-    def classes(found: tuple[Integers, Integers]) -> ClassCounts:
-        combinations, counts = found
-        values = combinations[:, -1] if is_watched else np.zeros(len(counts), np.int64)
-        return ClassCounts(
-            _numbered(combinations[:, :-1] if is_watched else combinations), values, counts, size
-        )
-
-    found = rows_of(slice(0, None, 1))
-    if found is not None:
-        whole = classes(found)
-        yield whole, whole.overall
-        return
-    passes, overall = -(-rows // MOST_COMBINATIONS) + 1, overall_of()
-    for number in range(passes):
-        found = rows_of(slice(number, None, passes))
-        assert found is not None
-        yield classes(found), overall
-
-
-def _count(
-    batches: Iterable[CodedBatch], names: list[str], by_class: int, part: slice
-) -> tuple[Integers, Integers] | None:
-    """Different rows, ``(different, columns)``, and how often each occurs; None when all are asked for and too many.
-
-    With a step, of those classes whose key leaves the start of the slice as its remainder.
-    """
-    rows, counts = np.empty((0, len(names)), np.int64), np.empty(0, np.int64)
-    waiting = [(rows, counts)]
-    for batch in batches:
-        columns = [np.asarray(batch.codes[name], np.int64) for name in names]
-        found = np.stack(columns, axis=1) if names else np.empty((batch.number_of_rows, 0), np.int64)
-        if part.step > 1:
-            found = found[_keys_of_classes(found[:, :by_class]) % np.uint64(part.step) == part.start]
-        waiting.append(_distinct(found, np.ones(len(found), np.int64)))
-        if sum(len(each) for each, _ in waiting) > max(COMBINATIONS_WAITING, 2 * len(waiting[0][0])):
-            waiting = [_merged(waiting)]
-            if part.step == 1 and len(waiting[0][0]) > MOST_COMBINATIONS:
-                return None
-    return _merged(waiting)
-
-
-def _keys_of_classes(rows: Integers) -> npt.NDArray[np.uint64]:
-    """A number for each row that is the same for rows of one class."""
-    keys = np.zeros(len(rows), np.uint64)
-    for column in rows.T:
-        # An odd factor and a shift mix the digits well enough to share classes out evenly.
-        keys = (keys ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
-        keys ^= keys >> np.uint64(32)
-    return keys
-
-
-def _merged(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]:
-    rows, counts = zip(*parts, strict=True)
-    return _distinct(np.concatenate(rows), np.concatenate(counts))
-
-
-def _distinct(rows: Integers, counts: Integers) -> tuple[Integers, Integers]:
-    """Different rows with the sums of their counts."""
-    _, first, place = np.unique(_keys(rows), return_index=True, return_inverse=True)
-    return rows[first], np.bincount(place, weights=counts, minlength=len(first)).astype(np.int64)
-
-
-def _numbered(rows: Integers) -> Integers:
-    """Number of each row: equal rows have equal numbers, from 0 on.
-
-    Examples
-    --------
-    >>> _numbered(np.array([[7, 1], [7, 0], [7, 1]])).tolist()
-    [1, 0, 1]
-    """
-    return np.unique(_keys(rows), return_inverse=True)[1]
-
-
-def _keys(rows: Integers) -> Integers:
-    """A number for each row, the same for equal rows and different for others; entries are not negative."""
-    ranges = [int(column.max(initial=0)) + 1 for column in rows.T]
-    keys = np.zeros(len(rows), np.int64)
-    if math.prod(ranges) < 2**63:
-        for column, size in zip(rows.T, ranges, strict=True):
-            keys *= size
-            keys += column
-        return keys
-    # Numbered anew at every column, because the product of all ranges does not fit 64 bits.
-    for column in rows.T:
-        values, codes = np.unique(column, return_inverse=True)
-        keys = np.unique(keys * len(values) + codes, return_inverse=True)[1]
-    return keys
+    return in_turns(rows_of, overall, table.number_of_rows)

@@ -73,3 +73,18 @@ def test_what_may_be_cells_of_a_file_without_a_header_is_not_said_in_complaints(
         outcome = run("schema", "check", "bare.csv", "schema.toml", *more)
         assert outcome.exit_code == 1
         assert "Meier" not in outcome.stderr
+
+
+@pytest.mark.parametrize("how", [("--json",), ()])
+def test_names_beside_few_of_the_schema_s_are_not_said_by_check(run, folder, how):
+    """A file without its header line: what it is checked for still says what does not fit, and shows no cell."""
+    (folder / "headless.csv").write_text("Quetzalcoatl,Male,78\nTlaloc,Male,30\n", encoding="utf-8")
+    (folder / "other.toml").write_text(SCHEMA, encoding="utf-8")
+    outcome = run("schema", "check", "headless.csv", "other.toml", *how)
+    assert outcome.exit_code == 1
+    assert "Quetzalcoatl" not in outcome.stdout + outcome.stderr
+    if how:
+        assert (json.loads(outcome.stdout)["undeclared"], json.loads(outcome.stdout)["untold"]) == ([], 3)
+    else:
+        assert "3 columns not in the schema, so not published." in outcome.stdout
+        assert "--names" in outcome.stdout

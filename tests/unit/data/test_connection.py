@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import os
 import pickle
 import subprocess
 import sys
@@ -14,11 +15,13 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, load_release, publish, read_table
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.errors import ParameterError
+from sfumato.data.sources.parquet import rows_of_files
+from sfumato.errors import ParameterError, SourceError
 
 
 @pytest.fixture
@@ -53,9 +56,30 @@ def test_a_release_opens_one_connection(tmp_path, opened):
     release = load_release(tmp_path / "release")
     for question in ("job = 'Sales'", "sex = 'Male'", "job = 'Sales' AND age < 35"):
         release.query(question)
-    # One looks at the file's footer and is closed at once; one stays.
-    assert len(opened) == before + 2
+    assert len(opened) == before + 1
     release.close()
+
+
+def test_what_files_say_of_themselves_is_asked_of_one_connection(tmp_path, opened):
+    """Also after a file was replaced by another of the same name, and in a process that was forked."""
+    path = tmp_path / "people.parquet"
+    for rows in (40, 50):
+        parquet.write_table(people(rows), path)
+        assert rows_of_files([path]) == [rows]
+    assert len(opened) <= 1
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if rows_of_files([path]) == [50] else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_file_that_is_none_is_refused_and_the_next_is_read(tmp_path):
+    """A refusal does not spoil the connection that is kept."""
+    (tmp_path / "none.parquet").write_bytes(b"PAR1 nothing PAR1")
+    with pytest.raises(SourceError, match=r"none\.parquet is not a whole Parquet file"):
+        rows_of_files([tmp_path / "none.parquet"])
+    parquet.write_table(people(40), tmp_path / "people.parquet")
+    assert rows_of_files([tmp_path / "people.parquet"]) == [40]
 
 
 def spill_folders(engine: DuckDBEngine) -> Path:

@@ -11,7 +11,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
 from sfumato.errors import ParameterError
-from sfumato.guarantees import GUARANTEES, class_criterion
+from sfumato.guarantees import GUARANTEES, class_counts
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.t_closeness import TCloseness
@@ -200,16 +200,16 @@ def test_many_classes_are_judged_in_turns(monkeypatch):
         KAnonymity(k=64, quasi_identifiers=("place",)),
     )
     whole = [promise.judge(published(batches)) for promise in promises]
-    for limit in ("CELLS_AT_ONCE", "COMBINATIONS_WAITING", "MOST_COMBINATIONS"):
-        monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 2)
+    for limit in ("CELLS_AT_ONCE", "COMBINATIONS_WAITING", "KEYS_WAITING", "MOST_COMBINATIONS"):
+        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
         assert [promise.judge(published(batches)) for promise in promises] == whole
 
 
 def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
     """Three places, nine rows of one job and one of the other in each: as in the whole table, and far from half and half."""
     batches = [{"place": np.repeat(np.arange(3), 10), "job": np.tile([0] * 9 + [1], 3)}]
-    for limit in ("COMBINATIONS_WAITING", "MOST_COMBINATIONS"):
-        monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 2)
+    for limit in ("KEYS_WAITING", "MOST_COMBINATIONS"):
+        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
     verdict = TCloseness(attribute="job", t=0.04).judge(published(batches))
     assert (verdict.holds, verdict.sentence[:6]) == (True, "0 of 3")
     # Exactly as in the whole table: no row more of either job.
@@ -228,7 +228,7 @@ def test_a_few_rows_more_than_fit_are_judged_in_turns_too(monkeypatch):
 def test_rows_are_told_apart_where_their_numbers_exceed_a_word():
     """As digits of one number of 64 bits, the first two rows would be the same: 2^24 times 2^40 is 0 there."""
     rows = np.array([[2**24, 0], [0, 0], [0, 2**40 - 1], [2**24, 0]])
-    numbers = class_criterion._numbered(rows)
+    numbers = class_counts._numbered(rows)
     assert numbers[0] == numbers[3]
     assert len(set(numbers.tolist())) == 3
 

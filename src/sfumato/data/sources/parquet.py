@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from sfumato.data.connection import small_cursor
 from sfumato.data.sources.base import Asked, Source, existing, quote_path, told_apart, unchanged
 from sfumato.errors import SourceError
 
@@ -152,13 +153,14 @@ def _footers(paths: Sequence[Path], asked: str) -> list[tuple[Any, ...]]:
     import duckdb
 
     listed = ", ".join(quote_path(existing(each)) for each in paths)
-    try:
-        with duckdb.connect() as connection:
-            return connection.execute(
+    with small_cursor() as cursor:
+        try:
+            return cursor.execute(
                 f"select {asked}({listed if len(paths) == 1 else f'[{listed}]'})"
             ).fetchall()
-    except duckdb.Error:
-        raise SourceError(
-            f"{paths[0].name} is not a whole Parquet file: it is damaged, truncated or of another format. "
-            "Get it again from where it came."
-        ) from None
+        except duckdb.Error:
+            pass
+    raise SourceError(
+        f"{paths[0].name} is not a whole Parquet file: it is damaged, truncated or of another format. "
+        "Get it again from where it came."
+    )
