@@ -53,7 +53,9 @@ class Averaging(Attack):
     def run(self, release: Release, knowledge: Knowledge | None = None) -> AttackResult:
         """Average over the release and the others; with no other it says what a second would give."""
         told = () if knowledge is None else knowledge.sentences(())
-        releases = [release, *(load_release(folder) for folder in self.other_releases)]
+        # Read as the release itself is, with the same limits; one in memory has an engine that reads no files.
+        engine = None if release.folder is None else release.engine
+        releases = [release, *(load_release(folder, engine=engine) for folder in self.other_releases)]
         law = release.law
         if not isinstance(law, DecoyRows) or any(each.law != law for each in releases):
             raise ParameterError(
