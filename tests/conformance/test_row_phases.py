@@ -125,7 +125,7 @@ def test_rows_that_are_not_those_counted_are_refused(name, method, small_portion
 
 @each_method
 def test_a_release_does_not_depend_on_how_its_rows_were_read(name, method, small_portions, tmp_path):
-    """One seed, the same bytes: from files of another format or other row groups, by one thread or two."""
+    """One seed, the same bytes: from files of another format or other row groups, by one thread, two or four."""
     rows = people(ROWS)
     pq.write_table(rows, tmp_path / "small.parquet", row_group_size=37)
     pq.write_table(rows, tmp_path / "large.parquet")
@@ -133,6 +133,7 @@ def test_a_release_does_not_depend_on_how_its_rows_were_read(name, method, small
     read = [
         (tmp_path / "small.parquet", DuckDBEngine(threads=1)),
         (tmp_path / "small.parquet", DuckDBEngine(threads=2)),
+        (tmp_path / "small.parquet", DuckDBEngine(threads=4)),
         (tmp_path / "large.parquet", DuckDBEngine(threads=2)),
         (tmp_path / "rows.csv", DuckDBEngine(threads=2)),
         (rows, DuckDBEngine(threads=1)),
