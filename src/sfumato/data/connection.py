@@ -39,13 +39,17 @@ SMALL: Settings = {
 """Of the one that is asked what files say of themselves."""
 
 
+_OPENING = threading.Lock()
+
+
 def small_cursor() -> DuckDBPyConnection:
     """A cursor of a DuckDB that lives as long as the process, for questions whose answer is a few rows; whoever asks closes it.
 
     Opening a DuckDB takes thirty times as long as reading the foot of a file. Nothing asked here may exceed memory: there is
     no place to spill to.
     """
-    return _small(os.getpid()).cursor()
+    with _OPENING:
+        return _small(os.getpid()).cursor()
 
 
 @functools.cache
