@@ -218,8 +218,8 @@ def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
 
 def test_a_few_rows_more_than_fit_are_judged_in_turns_too(monkeypatch):
     """Five rows where four fit: two of each of two places, and one alone."""
-    for limit in ("COMBINATIONS_WAITING", "MOST_COMBINATIONS"):
-        monkeypatch.setattr(f"sfumato.guarantees.class_criterion.{limit}", 4)
+    for limit in ("COMBINATIONS_WAITING", "KEYS_WAITING", "MOST_COMBINATIONS"):
+        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 4)
     release = published([{"place": np.array([0, 0, 1, 1, 2]), "job": np.array([0, 1, 0, 1, 0])}])
     verdict = LDiversity(attribute="job", l_value=2).judge(release)
     assert (verdict.holds, verdict.sentence[:6]) == (False, "1 of 3")
