@@ -48,3 +48,38 @@ def fixed_by_group(one: Parts, other: Parts, effects: Floats, *, is_diagonal: bo
     if is_diagonal:
         return np.asarray(weighted.multiply(right).sum(axis=1)).ravel()
     return np.asarray((weighted @ right.T).toarray())
+
+
+def fixed_leaning(parts: Parts, effects: Floats, sizes: Floats) -> Floats:
+    """What fixed sizes take away from the covariance of each cell's estimate with its estimated variance, ``(cells,)``.
+
+    Parameters
+    ----------
+    parts
+        Of groups.
+    effects, sizes
+        ``(d - 1) / N`` and N of every group.
+
+    Notes
+    -----
+    A part x of a group of N has the estimated variance ``(d - 1) x (1 - x / N)``, which changes by
+    ``(d - 1) (1 - 2 x / N)`` with x. Their product is ``(d - 1)^2 x`` less ``(d - 1)^2 (3 x^2 / N - 2 x^3 / N^2)``: a half
+    of its group leans to neither side, and most of it to the other.
+
+    Examples
+    --------
+    Half of a group, and all of it.
+
+    >>> halves = Parts(np.array([0]), np.array([0]), np.array([50.0]), 1)
+    >>> fixed_leaning(halves, np.array([0.02]), np.array([100.0])).tolist()
+    [200.0]
+    >>> whole = Parts(np.array([0, 0]), np.array([0, 0]), np.array([50.0, 50.0]), 1)
+    >>> fixed_leaning(whole, np.array([0.02]), np.array([100.0])).tolist()
+    [400.0]
+    """
+    number = effects.size
+    places, index = np.unique(parts.cell * number + parts.groups, return_inverse=True)
+    values = np.bincount(index.ravel(), weights=parts.values, minlength=places.size)
+    group = places % number
+    taken = effects[group] ** 2 * (3 * values**2 * sizes[group] - 2 * values**3)
+    return np.bincount(places // number, weights=taken, minlength=parts.cells).astype(np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from sfumato.laws.asking import (
     satisfying,
     unseen_variance,
 )
-from sfumato.methods.sample_perturb_scale.law.fixed_sizes import Parts, fixed_by_group
+from sfumato.methods.sample_perturb_scale.law.fixed_sizes import Parts, fixed_by_group, fixed_leaning
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling, Sums, positive
 from sfumato.values.arrays import Booleans, Floats, Integers
@@ -62,6 +62,7 @@ class SampledCounts(Formula):
     fine: GroupBlocks
     whole: GroupBlocks
     number_of_rows: float
+    _added_up: dict[tuple[Tabulation, Tabulation], Sums] = field(default_factory=dict, init=False, repr=False)
 
     def values(self, asked: Tabulation) -> Floats:
         """``y P^-1`` of the published rows with their copies."""
@@ -159,6 +160,9 @@ class SampledCounts(Formula):
         covariance = self.sampling.covariances_with_variances(
             blocks.rows[is_selected], sizes, cell, cells, question, adds_drawing=is_outside
         )
+        if self._has_fixed_sizes(asked, asked):
+            fixed = fixed_leaning(self._parts(asked), self._effect_by_group(), self._size_by_group())
+            covariance = covariance - fixed[:, None]
         if is_outside:
             second, third = self.sampling.moments(question[0])
             mean, square = self._mean_effects(asked)
@@ -175,10 +179,17 @@ class SampledCounts(Formula):
         return self.laid_out(asked, variances), self.laid_out(asked, slopes)
 
     def sums(self, one: Tabulation, other: Tabulation) -> Sums:
-        """Sums over the public cells of one tabulation, or over what two selections share."""
-        blocks, is_selected, cell, cells = self._selected(one, other)
-        adds_drawing = self._is_outside(one) and self._is_outside(other)
-        return self.sampling.add_up(blocks, is_selected, cell, cells, adds_drawing=adds_drawing)
+        """Sums over the public cells of one tabulation, or over what two selections share.
+
+        Estimates, errors, claims and intervals all begin with them: they are kept while a question is answered.
+        """
+        if (one, other) not in self._added_up:
+            blocks, is_selected, cell, cells = self._selected(one, other)
+            adds_drawing = self._is_outside(one) and self._is_outside(other)
+            self._added_up[one, other] = self.sampling.add_up(
+                blocks, is_selected, cell, cells, adds_drawing=adds_drawing
+            )
+        return self._added_up[one, other]
 
     def _selected(self, one: Tabulation, other: Tabulation) -> tuple[GroupBlocks, Booleans, Integers, int]:
         """Blocks, which of them two questions share, the cell of each of these, and how many cells there are."""
@@ -243,9 +254,14 @@ class SampledCounts(Formula):
 
     def _effect_by_group(self) -> Floats:
         """``(d - 1) / N`` of every group, by its number."""
+        sizes = self._size_by_group()
+        return np.asarray((np.add(*self.sampling.effects(sizes)) - 1) / positive(sizes))
+
+    def _size_by_group(self) -> Floats:
+        """Published rows of every group with their copies, by its number."""
         sizes = np.zeros(int(self.fine.groups.max(initial=-1)) + 1)
         sizes[self.fine.groups] = self.fine.group_sizes
-        return np.asarray((np.add(*self.sampling.effects(sizes)) - 1) / positive(sizes))
+        return sizes
 
     def _is_outside(self, asked: Tabulation) -> bool:
         """Whether an attribute is asked about that neither is sensitive nor makes groups."""
