@@ -247,10 +247,9 @@ class Law(Frozen):
 
         Each share is a ratio of two unbiased counts; the standard error is the delta method's.
         """
-        counts = self.estimate_selections(
-            published, (first & question, first, second & question, second), target=target
-        )
-        return _difference_of_shares(counts)
+        asked = (first & question, first, second & question, second)
+        counts = self.estimate_selections(published, asked, target=target)
+        return _difference_of_shares(counts, asked)
 
     def compare(
         self,
@@ -265,10 +264,8 @@ class Law(Frozen):
         asked = question, first, second
         if all(len(each.parts) == 1 for each in asked):
             return self.difference(published, *(each.single() for each in asked), target=target)
-        counts = self.estimate_predicates(
-            published, (first & question, first, second & question, second), target=target
-        )
-        return _difference_of_shares(counts)
+        parts = (first & question, first, second & question, second)
+        return _difference_of_shares(self.estimate_predicates(published, parts, target=target), parts)
 
     @abstractmethod
     def consistent(
@@ -380,7 +377,10 @@ class Law(Frozen):
         """The link in words."""
 
 
-def _difference_of_shares(counts: Estimates) -> Estimates:
+def _difference_of_shares(counts: Estimates, asked: Sequence[Selection | Predicate]) -> Estimates:
     """From the rows of a group that satisfy a question, the group, and both again for another group."""
-    shares = counts.ratios([[1, 0, 0, 0], [0, 0, 1, 0]], [[0, 1, 0, 0], [0, 0, 0, 1]])
+    each = np.eye(4)
+    # A question that all of a group satisfies is about the group itself.
+    top = each[1 if asked[0] == asked[1] else 0], each[3 if asked[2] == asked[3] else 2]
+    shares = counts.ratios(top, (each[1], each[3]))
     return shares.within(0.0, 1.0).linear(np.array([[1.0, -1.0]]))

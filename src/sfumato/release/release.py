@@ -240,7 +240,9 @@ class Release(Analyses):
         estimates = self.law.estimate_predicates(self, (both, group), target=target)
         asked = wanted.describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
-        ratio = estimates.ratio([1.0, 0.0], [0.0, 1.0]).within(0.0, 1.0)
+        # A question that all of a group satisfies is about the group itself.
+        top = [0.0, 1.0] if both == group else [1.0, 0.0]
+        ratio = estimates.ratio(top, [0.0, 1.0]).within(0.0, 1.0)
         answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)

@@ -268,7 +268,7 @@ class Estimates:
         -----
         The change of r = a/b is (da - r db) / b to first order: good when b is many standard errors from
         zero, misleading when it is not. Bounds combine by interval arithmetic, and there are none where the
-        denominator may be zero.
+        denominator may be zero. A share of nothing is exactly 0, and one whose numerator is its denominator exactly 1.
 
         Parameters
         ----------
@@ -290,6 +290,11 @@ class Estimates:
         change = self.linear((top - shares[:, None] * bottom) / below[:, None])
         # The weights of the change can cancel where the terms themselves do not.
         bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
+        # Nothing of a group, and all of it, are shares of it whatever its size.
+        is_nothing = (self._weakest(top) == Certainty.EXACT) & (top @ self.values == 0)
+        is_known = is_nothing | (top == bottom).all(axis=1)
+        low, high = (np.where(is_known, shares, each) for each in bounds)
+        bounds = low, high
         certainty = _exact_between(np.minimum(self._weakest(top), self._weakest(bottom)), *bounds)
         variances = np.where(certainty == Certainty.EXACT, 0.0, change.variances)
         leeway = None

@@ -289,3 +289,12 @@ def test_a_sum_of_cells_whose_errors_cancel_hardly_leans():
     low, high = total.intervals()
     z = normal_quantile(0.95)
     assert low + high - 200 == pytest.approx([z**2 * 0.01])
+
+
+def test_all_and_nothing_of_a_group_are_exact_shares_of_it():
+    """Whatever the group's size: nothing was estimated that the share hangs on."""
+    counts = Estimates.with_covariance(np.array([30.0, 60.0]), np.diag([4.0, 9.0]))
+    found = counts.ratios([[1, 1], [0, 0], [1, 0]], [[1, 1], [1, 1], [1, 1]])
+    assert found.certainty.tolist() == [Certainty.EXACT, Certainty.EXACT, Certainty.ESTIMATED]
+    assert found.values[:2].tolist() == [1, 0]
+    assert (found.variances == 0).tolist() == [True, True, False]

@@ -190,7 +190,8 @@ class DecoyRows(Law):
         groups = (*first.conditions, *second.conditions)
         names = {name for name, _ in groups}
         is_pair = len(groups) == 2 and len(names) == 1 and all(len(codes) == 1 for _, codes in groups)
-        if target == "table" and is_pair and names <= set(self.gamma_by_attribute):
+        is_public = not any(name in self.gamma_by_attribute for name in question.names)
+        if target == "table" and is_pair and is_public and names <= set(self.gamma_by_attribute):
             (one, (left,)), (_, (right,)) = groups
             return self.contrast(published, one, left, right, question)
         return super().difference(published, question, first, second, target=target)
