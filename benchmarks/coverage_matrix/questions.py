@@ -178,7 +178,9 @@ def _sums(cells: CountsOf, table: PrivateTable) -> Combined:
     weights = np.zeros((SUMS_PER_TABLE + 1, order.size))
     for row, start in enumerate(starts):
         weights[row, order[start : start + CELLS_OF_A_SUM]] = 1
-    weights[-1, ::2] = 1
+    # Like the squares of a board: with an even number of categories every other cell in order would be a margin.
+    codes = np.indices([each.size for each in cells.schema.select(cells.names)]).reshape(len(cells.names), -1)
+    weights[-1, codes.sum(axis=0) % 2 == 0] = 1
     over = " and ".join(cells.names)
     labels = (
         *(f"{CELLS_OF_A_SUM} cells of {over}, number {each}" for each in range(SUMS_PER_TABLE)),

@@ -48,10 +48,6 @@ class Setting:
         return PrivateTable(table.source, schema, engine=table.engine)
 
 
-SMALLEST_SAMPLE = (
-    "errors are stated for the smallest sample of any group; which groups kept more is unpublished"
-)
-
 SETTINGS: tuple[Setting, ...] = (
     Setting("randomized-response", "randomized-response", {"retention": 0.5}),
     Setting(
@@ -60,12 +56,7 @@ SETTINGS: tuple[Setting, ...] = (
         {"retention": 0.3, "attributes": ["job", "sex", "school"]},
     ),
     Setting("sample-perturb-scale", "sample-perturb-scale", {"retention": 0.5}),
-    Setting(
-        "sample-perturb-scale-group",
-        "sample-perturb-scale",
-        {"retention": 0.5, "cap": "group"},
-        conservative=SMALLEST_SAMPLE,
-    ),
+    Setting("sample-perturb-scale-group", "sample-perturb-scale", {"retention": 0.5, "cap": "group"}),
     Setting("sample-perturb-scale-rounded", "sample-perturb-scale", {"retention": 0.5, "strict": False}),
     Setting("splu-gen", "splu-gen", {"gamma": 4}),
     Setting("splu-gen-two", "splu-gen", {"gamma": {"job": 4, "region": 2}}, {"region": Role.SENSITIVE}),

@@ -221,6 +221,7 @@ class SamplePerturbScale(Design):
             groups=promise.groups,
             rows_per_group=float(promise.uniform_cap if self.strict else promise.uniform_limit),
             is_smallest=self.cap == "group",
+            caps_fall_with_frequency=self.cap == "group" and self.bound == "chernoff",
             has_exact_sizes=self.strict,
             weight=WEIGHT if self.publish_as == "weights" else None,
         )

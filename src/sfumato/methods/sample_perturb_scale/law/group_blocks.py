@@ -25,6 +25,9 @@ class GroupBlocks:
         ``(blocks, m)``, published rows by sensitive value, copies or weights included.
     group_sizes, groups
         ``(blocks,)``, the size of each block's whole group, and its number.
+    cut_sizes
+        ``(blocks,)``, the size that a group cut to the smallest sample would have, were it scaled as much as this one: its
+        own, save where groups were cut to different numbers of rows.
     has_outside
         The blocks are finer than the groups.
 
@@ -42,6 +45,7 @@ class GroupBlocks:
     rows: Floats
     group_sizes: Floats
     groups: Integers
+    cut_sizes: Floats
     has_outside: bool
 
     @classmethod
@@ -54,11 +58,18 @@ class GroupBlocks:
         rows = np.zeros((first.size, size))
         np.add.at(rows, (block_of, occupied.codes_of(sensitive)), occupied.counts)
         group_of = occupied.numbered(groups)
-        group_sizes = np.bincount(group_of, weights=occupied.counts)
+        group_sizes = np.bincount(group_of, weights=occupied.counts)[group_of[first]]
         return cls(
             {name: occupied.codes_of(name)[first] for name in names},
             rows,
-            np.asarray(group_sizes[group_of[first]]),
+            np.asarray(group_sizes),
             group_of[first],
+            np.asarray(group_sizes),
             has_outside=len(names) > len(groups),
         )
+
+    def rows_of_groups(self) -> Floats:
+        """Published rows of every whole group by sensitive value, ``(groups, m)``."""
+        summed = np.zeros((int(self.groups.max(initial=-1)) + 1, self.rows.shape[1]))
+        np.add.at(summed, self.groups, self.rows)
+        return summed

@@ -107,7 +107,7 @@ class SampledCounts(Formula):
     def _mean_effects(self, asked: Tabulation) -> tuple[Floats, Floats]:
         """For every public cell the means of d and of its square over the rows of its groups, ``(cells, 1)`` each."""
         is_selected, cell, number = self._groups_of_cells(asked)
-        effect = np.add(*self.sampling.effects(self.fine.group_sizes[is_selected]))
+        effect = np.add(*self.sampling.effects(self.fine.cut_sizes[is_selected]))
         rows = self.fine.rows[is_selected].sum(axis=1)
         weights = positive(np.bincount(cell, weights=rows, minlength=number).astype(np.float64))
         mean, square = (
@@ -155,7 +155,7 @@ class SampledCounts(Formula):
         """The variances and their slopes, with what a few rows add that went unseen where rows were drawn by chance."""
         is_outside = self._is_outside(asked)
         blocks, is_selected, cell, cells = self._selected(asked, asked)
-        sizes, question = blocks.group_sizes[is_selected], (self.selector(asked), self._kernel(asked))
+        sizes, question = blocks.cut_sizes[is_selected], (self.selector(asked), self._kernel(asked))
         variances = self._of_public_cells(asked)
         covariance = self.sampling.covariances_with_variances(
             blocks.rows[is_selected], sizes, cell, cells, question, adds_drawing=is_outside
@@ -254,8 +254,9 @@ class SampledCounts(Formula):
 
     def _effect_by_group(self) -> Floats:
         """``(d - 1) / N`` of every group, by its number."""
-        sizes = self._size_by_group()
-        return np.asarray((np.add(*self.sampling.effects(sizes)) - 1) / positive(sizes))
+        cut = np.zeros(int(self.fine.groups.max(initial=-1)) + 1)
+        cut[self.fine.groups] = self.fine.cut_sizes
+        return np.asarray((np.add(*self.sampling.effects(cut)) - 1) / positive(self._size_by_group()))
 
     def _size_by_group(self) -> Floats:
         """Published rows of every group with their copies, by its number."""

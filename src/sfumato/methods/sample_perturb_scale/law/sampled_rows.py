@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -42,8 +43,10 @@ class SampledRows(Law):
         Rows n that a group of more rows was cut to.
     is_smallest
         The number above is the smallest that any group was cut to. Which group was cut to how many rows is
-        then unpublished, since it would tell the group's largest frequency; errors are stated for the
-        smallest number, which is conservative.
+        then unpublished, since it would tell the group's largest frequency.
+    caps_fall_with_frequency
+        Groups were cut to Chernoff's cap at their largest frequency. Errors are then stated for the cap at the largest
+        frequency that is estimated of each group; else for the smallest number, which is conservative.
     has_exact_sizes
         The copies of a group's rows add up to its true size.
     weight
@@ -84,6 +87,7 @@ class SampledRows(Law):
     groups: tuple[str, ...]
     rows_per_group: Annotated[float, Field(ge=1, le=MOST_ROWS)]
     is_smallest: bool = False
+    caps_fall_with_frequency: bool = False
     has_exact_sizes: bool = True
     weight: str | None = None
 
@@ -114,6 +118,40 @@ class SampledRows(Law):
         [1.0, 1.0, 2.5]
         """
         return np.maximum(1.0, np.asarray(sizes, dtype=np.float64) / self.rows_per_group)
+
+    def cut_sizes(self, rows: Floats) -> Floats:
+        """Sizes at which groups cut to the smallest sample would be scaled as much as these are, ``(groups,)``.
+
+        Parameters
+        ----------
+        rows
+            ``(groups, m)``: published rows by sensitive value, copies included.
+
+        Notes
+        -----
+        The cap at a frequency f is that at 1 times ``(f p + q) / ((p + q) f^2)`` with q = (1 - p)/m (Han 2016, eq. 4.9). The
+        largest of several estimated frequencies is rather too large, and errors rather too wide.
+
+        Examples
+        --------
+        A group of one value only, and one of two in halves, whose cap is 3.2 times as high at a retention of 1/2.
+
+        >>> law = SampledRows(
+        ...     sensitive="job", distortion=UniformDistortion(retention=0.5, size=2), groups=("sex",), rows_per_group=50,
+        ...     is_smallest=True, caps_fall_with_frequency=True,
+        ... )
+        >>> law.cut_sizes(np.array([[75.0, 25.0], [50.0, 50.0]])).round(6).tolist()
+        [100.0, 37.5]
+        """
+        sizes = rows.sum(axis=1)
+        if not self.caps_fall_with_frequency:
+            return np.asarray(sizes)
+        kept, elsewhere = self.distortion.retention, (1 - self.distortion.retention) / self.distortion.size
+        estimates = contract(rows, [None, self.distortion.inverse_on_axis])
+        largest = estimates.max(axis=1, initial=0.0) / np.maximum(sizes, 1.0)
+        frequency = np.clip(largest, 1 / self.distortion.size, 1.0)
+        higher = (frequency * kept + elsewhere) / ((kept + elsewhere) * frequency**2)
+        return np.asarray(sizes / higher)
 
     def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
         """Rows that were drawn, each counted once; a row of a group that was cut is among them by chance."""
@@ -202,9 +240,8 @@ class SampledRows(Law):
             ``(groups, m)``.
         """
         published = contract(true_counts, [None, self.distortion.on_axis])
-        blocks = GroupBlocks(
-            {}, published, published.sum(axis=1), np.arange(len(published)), has_outside=False
-        )
+        sizes, cut = published.sum(axis=1), self.cut_sizes(published)
+        blocks = GroupBlocks({}, published, sizes, np.arange(len(published)), cut, has_outside=False)
         every = np.ones(len(published), dtype=bool)
         sums = self._sampling.add_up(
             blocks, every, np.arange(len(published)), len(published), adds_drawing=False
@@ -235,4 +272,7 @@ class SampledRows(Law):
         """Published rows by group, by some attributes outside the groups, and by sensitive value."""
         names = (*self.groups, *outside)
         occupied = published.count_occupied((*names, self.sensitive), weight=self.weight)
-        return GroupBlocks.of(occupied, names, self.groups, self.sensitive, self.distortion.size)
+        blocks = GroupBlocks.of(occupied, names, self.groups, self.sensitive, self.distortion.size)
+        if not self.caps_fall_with_frequency:
+            return blocks
+        return replace(blocks, cut_sizes=self.cut_sizes(blocks.rows_of_groups())[blocks.groups])

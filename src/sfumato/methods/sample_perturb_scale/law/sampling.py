@@ -66,7 +66,7 @@ class Sampling:
         in a part.
         """
         rows = blocks.rows[is_selected]
-        factor, relative_variance = self.effects(blocks.group_sizes[is_selected])
+        factor, relative_variance = self.effects(blocks.cut_sizes[is_selected])
         is_cut = factor > 1
         effect = factor + relative_variance
         within = np.zeros_like(factor) if blocks.has_outside else np.where(is_cut, factor**2, 0.0)
@@ -94,7 +94,7 @@ class Sampling:
         )
 
     def effects(self, sizes: Floats) -> tuple[Floats, Floats]:
-        """By the published sizes of groups: w, and v/w with v the variance of the number of copies of a row."""
+        """By the sizes of groups, where all are cut alike: w, and v/w with v the variance of the number of copies of a row."""
         factor = self.scale_factors(sizes)
         relative_variance = (factor % 1) * (1 - factor % 1) / factor
         if self.is_smallest:
@@ -128,7 +128,7 @@ class Sampling:
         Parameters
         ----------
         rows, sizes, cell
-            Of each block: published rows by sensitive value, the size of its group, the cell it falls in.
+            Of each block: published rows by sensitive value, the size its group is cut at, the cell it falls in.
         question
             Selector and kernel of the sums.
 
