@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -99,3 +100,19 @@ def test_the_package_is_light():
     code = "import sfumato.testing, sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {"duckdb", "pyarrow", "scipy", "sklearn"} & set(loaded.split())
+
+
+SECONDS_OF_400_RELEASES = 60.0
+"""What somebody can wait for who looks at how often intervals of 5,000 rows cover; the slowest takes an eighth of it."""
+
+
+@pytest.mark.parametrize("name", list(METHODS.members))
+def test_hundreds_of_releases_take_less_than_a_minute(name):
+    """Of 5,000 rows, each of a table drawn anew; twenty stand for 400, in seconds of processor."""
+    table, releases = sample_table(5_000), 20
+    design = METHODS.get(name).example(table.schema)
+    release_in_memory(table, design, seed=0)
+    started = time.process_time()
+    for seed in range(releases):
+        release_in_memory(redrawn(table, NoiseSource.seeded(seed)), design, seed=seed)
+    assert (time.process_time() - started) * 400 / releases < SECONDS_OF_400_RELEASES
