@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -91,6 +91,8 @@ class NoisySums(Formula):
     share: float
     is_whole: bool
     is_weighted: bool
+    _chosen: dict[tuple[Tabulation, str], _Chosen] = field(default_factory=dict, init=False, repr=False)
+    _varied: dict[tuple[Tabulation, str], Floats] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def number_of_rows(self) -> float:  # type: ignore[override]
@@ -302,15 +304,18 @@ class NoisySums(Formula):
         return self.table_of(names_of([asked]))
 
     def _choose(self, asked: Tabulation, table: str) -> _Chosen:
-        entries = self.entries[table]
-        is_chosen = satisfying(entries.codes, asked.where, entries.counts.size)
-        axes = {name: codes_shown(self.schema, asked, name) for name in asked.by}
-        return _Chosen(
-            entries.counts[is_chosen],
-            entries.fragment[is_chosen],
-            cell_of(entries.codes, axes, is_chosen),
-            math.prod(len(codes) for codes in axes.values()),
-        )
+        """Kept while a question is answered: all that is said of a tabulation begins with it."""
+        if (asked, table) not in self._chosen:
+            entries = self.entries[table]
+            is_chosen = satisfying(entries.codes, asked.where, entries.counts.size)
+            axes = {name: codes_shown(self.schema, asked, name) for name in asked.by}
+            self._chosen[asked, table] = _Chosen(
+                entries.counts[is_chosen],
+                entries.fragment[is_chosen],
+                cell_of(entries.codes, axes, is_chosen),
+                math.prod(len(codes) for codes in axes.values()),
+            )
+        return self._chosen[asked, table]
 
     def _sums(self, asked: Tabulation, table: str) -> Floats:
         """Of what is published, ``(cells,)``."""
@@ -321,6 +326,11 @@ class NoisySums(Formula):
 
     def _own_variances(self, asked: Tabulation, table: str) -> Floats:
         """Of the same: deviations add up within a fragment, whose noise is one, and then as squares."""
+        if (asked, table) not in self._varied:
+            self._varied[asked, table] = self._noise_of_sums(asked, table)
+        return self._varied[asked, table]
+
+    def _noise_of_sums(self, asked: Tabulation, table: str) -> Floats:
         chosen = self._choose(asked, table)
         found = np.zeros(chosen.size)
         if chosen.cells.size:
