@@ -20,13 +20,12 @@ from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
 from sfumato.laws.believing.group_pooling import (
     NOBODY,
-    fit_groups,
     linked_counts,
     occupied_groups,
     pooled_counts,
     shares_with_overall,
-    some_groups,
 )
+from sfumato.laws.believing.leaning import fit_groups, some_groups
 from sfumato.laws.believing.targets import places_among
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
@@ -58,9 +57,11 @@ class Linking(Attack):
         Anyone whose quasi-identifiers are known and who is known to be in the table.
     Weaknesses
         Beliefs lean on the overall distribution, or on what groups with one frequent value have, whichever published
-        rows that were held out bear out. Where quasi-identifiers were perturbed too, rows are linked to the groups
-        whose value they show, and beliefs about nearly pure groups can be some 6 points too sure. What is reported is
-        what the attacker expects; only an audit against the truth says how often the guesses were right.
+        rows that were held out bear out; where some quasi-identifiers were perturbed too, on all that a person may be
+        one of. Where every one was perturbed there is nothing to tell these from others, and beliefs about nearly pure
+        groups can be some 6 points too sure; groups whose perturbed values say much of the sensitive one beyond what
+        their siblings have are believed some 10 points too little. What is reported is what the attacker expects; only an
+        audit against the truth says how often the guesses were right.
 
     References
     ----------

@@ -10,14 +10,8 @@ from sfumato.chance.distortion import AxisMatrix
 from sfumato.errors import TooLargeError
 from sfumato.laws.base import Published
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
-from sfumato.laws.believing.group_pooling import (
-    NOBODY,
-    fit_groups,
-    linked_counts,
-    occupied_groups,
-    shares_with_overall,
-    some_groups,
-)
+from sfumato.laws.believing.group_pooling import NOBODY, linked_counts, occupied_groups, shares_with_overall
+from sfumato.laws.believing.leaning import fit_groups, some_groups
 from sfumato.laws.believing.targets import places_among
 
 
