@@ -120,6 +120,18 @@ class DecoyCounts(Formula):
             found = np.clip(weights.T @ self._moments_of(asked) @ weights, 0, None)
         return (found + self._floors(asked)).ravel()[self._order(asked)]
 
+    def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
+        """Of drawn values by themselves: the variance of a count f is ``f (1 - 1/gamma)``, or less, and grows with it.
+
+        Where they meet public values most of the error is that of other counts, and does not hang on the own one.
+        """
+        if not (self._is_drawn(asked) and self._is_margin(asked)):
+            return None
+        variances, values = self._of_draws(asked), self.values(asked)
+        # What no published row has is as uncertain as rows may have gone unseen or been left out, whatever its count.
+        slopes = np.divide(variances, values, out=np.zeros_like(values), where=values > 0)
+        return variances, np.clip(slopes, 0.0, 1.0)
+
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """To second order, between values and between public combinations."""
         left, right = self._weights(one), self._weights(other)
