@@ -292,7 +292,9 @@ class Estimates:
         bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
         # Nothing of a group, and all of it, are shares of it whatever its size.
         is_nothing = (self._weakest(top) == Certainty.EXACT) & (top @ self.values == 0)
-        is_known = is_nothing | (top == bottom).all(axis=1)
+        rest = bottom - top
+        is_all = (self._weakest(rest) == Certainty.EXACT) & (rest @ self.values == 0)
+        is_known = is_nothing | is_all
         low, high = (np.where(is_known, shares, each) for each in bounds)
         bounds = low, high
         certainty = _exact_between(np.minimum(self._weakest(top), self._weakest(bottom)), *bounds)

@@ -106,3 +106,19 @@ def test_near_zero_the_lower_end_is_not_above_the_normal_one():
     assert score_limits(np.array([1.0]), np.array([4.0]), np.array([-1.0]), z)[0][0] == pytest.approx(
         1 - z**2 / 2 - half
     )
+
+
+class Spreadless(Growing):
+    """A law that computes no spread for a count that it does not call exact."""
+
+    def spread(self, asked):
+        """Nothing, which is not the same as no error."""
+        del asked
+        return np.zeros(1), np.zeros(1)
+
+
+def test_what_is_not_exact_has_an_interval_of_some_width():
+    """The stated variance stands in."""
+    found = answer(Spreadless(), CELLS[:1], "table")
+    low, high = found.intervals(LEVEL)
+    assert high[0] - low[0] == pytest.approx(2 * Z * found.standard_errors[0])

@@ -298,3 +298,16 @@ def test_all_and_nothing_of_a_group_are_exact_shares_of_it():
     assert found.certainty.tolist() == [Certainty.EXACT, Certainty.EXACT, Certainty.ESTIMATED]
     assert found.values[:2].tolist() == [1, 0]
     assert (found.variances == 0).tolist() == [True, True, False]
+
+
+def test_a_group_whose_other_cells_are_surely_empty_is_all_of_it():
+    """What is left of the group is exactly nothing; an estimate of the same would have an error of 0."""
+    counts = Estimates(
+        np.array([30.0, 0.0]),
+        np.array([4.0, 0.0]),
+        np.diag([4.0, 0.0]),
+        certainty=np.array([Certainty.ESTIMATED, Certainty.EXACT], np.int8),
+    )
+    found = counts.ratios([[1, 0]], [[1, 1]])
+    assert found.is_exact.all()
+    assert found.values.tolist() == [1]

@@ -278,7 +278,9 @@ def _spreads(
         spread = formula.spread(each)
         if spread is not None:
             place = slice(last - number, last)
-            variances[place], slopes[place] = spread
+            # What is not exact has an interval of some width, whatever a law computes.
+            variances[place] = np.where(spread[0] > 0, spread[0], variances[place])
+            slopes[place] = spread[1]
     return variances, slopes
 
 
