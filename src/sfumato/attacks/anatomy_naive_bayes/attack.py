@@ -139,7 +139,7 @@ class AnatomyNaiveBayes(Attack):
         "Knowledge, when given, lists combinations of public and sensitive values that nobody has.",
     )
     citations: ClassVar[tuple[str, ...]] = (
-        "Mothali, R. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
+        "Mothali, C. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
         "Kifer, D. (2009). Attacks on privacy and de Finetti's theorem. SIGMOD.",
     )
     laws: ClassVar[tuple[str, ...]] = ("bucketed-rows",)

@@ -93,7 +93,7 @@ class Anatomy(Design):
     )
     citations: ClassVar[tuple[str, ...]] = (
         "Xiao, X. and Tao, Y. (2006). Anatomy: simple and effective privacy preservation. VLDB.",
-        "Mothali, R. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
+        "Mothali, C. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
     )
 
     @classmethod
