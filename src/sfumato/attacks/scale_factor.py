@@ -72,7 +72,7 @@ class ScaleFactor(Attack):
         if promises[0].bound == "exact":
             raise NotIdentifiableError(
                 "under the exact bound a sample's size follows from the whole composition of the group, not from its "
-                "largest frequency alone. This attack reads releases of bound 'chernoff'."
+                "largest frequency alone. This attack reads releases of bound 'chernoff' or 'normal'."
             )
         groups, sensitive, distortion = attacked_attributes(release)
         blocks = blocks_of_groups(release, groups, sensitive, distortion)
@@ -204,8 +204,9 @@ def frequency_of_sample_size(sizes: Floats, promise: ReconstructionPrivacy) -> F
 
     Notes
     -----
-    Corollary 6 at equality is ``n (lambda p)^2 f^2 = -2 ln(delta) (p f + (1-p)/m)``, a quadratic in f. Samples are
-    whole rows, so the cap lies half a row above them on average.
+    Corollary 6 at equality is ``n (lambda p)^2 f^2 = -2 ln(delta) (p f + (1-p)/m)``, a quadratic in f; so is the normal
+    cap, with ``z^2`` and the variances of a row with and without the value. Samples are whole rows, so the cap lies half
+    a row above them on average.
 
     Examples
     --------
@@ -216,7 +217,12 @@ def frequency_of_sample_size(sizes: Floats, promise: ReconstructionPrivacy) -> F
     [0.4, 1.0]
     """
     quadratic = (np.asarray(sizes, float) + 0.5) * (promise.relative_error * promise.retention) ** 2
-    linear = -2 * np.log(promise.error_probability) * promise.retention
-    constant = -2 * np.log(promise.error_probability) * (1 - promise.retention) / promise.size
+    # Both caps are a constant times a line in f, over the square of f: two points give the line.
+    at_one, at_half = (
+        float(promise.caps_at(each)) * (promise.relative_error * promise.retention * each) ** 2
+        for each in (1.0, 0.5)
+    )
+    linear = 2 * (at_one - at_half)
+    constant = at_one - linear
     frequencies = (linear + np.sqrt(linear**2 + 4 * quadratic * constant)) / (2 * quadratic)
     return np.asarray(np.minimum(1.0, frequencies))

@@ -35,6 +35,15 @@ def hiding_noise(
         float,
         typer.Option("--sensitivity", help="How much one person changes all published counts, summed up."),
     ] = 2.0,
+    unknown: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--unknown",
+            metavar="LABEL",
+            help="A label that stands for no known value; its rows count in their groups. May be repeated.",
+            show_default=False,
+        ),
+    ] = None,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
@@ -42,4 +51,5 @@ def hiding_noise(
     from sfumato.custody.hiding import plan_hiding
 
     table = reading.read_table(data, schema)
-    show(plan_hiding(table, of, attribute_names(by), sensitivity=sensitivity), as_json=as_json)
+    found = plan_hiding(table, of, attribute_names(by), sensitivity=sensitivity, unknown=unknown or ())
+    show(found, as_json=as_json)

@@ -25,12 +25,15 @@ class HidingPlan:
         How much one person changes everything that would be published, summed up.
     noise
         Its scale, its epsilon, and what it costs.
+    unknown
+        Labels that say nothing: their rows are in the groups, and nothing of them can be told.
     """
 
     of: str
     by: tuple[str, ...]
     sensitivity: float
     noise: HidingNoise
+    unknown: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"HidingPlan({self.of} by {', '.join(self.by)}: epsilon {self.noise.epsilon:.4g})"
@@ -43,6 +46,8 @@ class HidingPlan:
         title = (
             f"Noise that hides {self.of} in groups of {', '.join(self.by)}  [private: computed from the data]"
         )
+        if self.unknown:
+            title += f"\nRows with {', '.join(self.unknown)} are in the groups and have no value to be told."
         if self.noise.scale == 0:
             return f"{title}\nNothing is disclosed without noise either: no group is far above the overall share."
         if math.isinf(self.noise.scale):
@@ -58,12 +63,15 @@ class HidingPlan:
             "of": self.of,
             "by": list(self.by),
             "sensitivity": self.sensitivity,
+            "unknown": list(self.unknown),
             **vars(self.noise),
             "private": True,
         }
 
 
-def plan_hiding(table: PrivateTable, of: str, by: Sequence[str], *, sensitivity: float = 2.0) -> HidingPlan:
+def plan_hiding(
+    table: PrivateTable, of: str, by: Sequence[str], *, sensitivity: float = 2.0, unknown: Sequence[str] = ()
+) -> HidingPlan:
     """The smallest Laplace noise at which no group's share of a sensitive value is told by a ratio of noisy counts.
 
     Parameters
@@ -76,9 +84,16 @@ def plan_hiding(table: PrivateTable, of: str, by: Sequence[str], *, sensitivity:
         Attributes that make the groups.
     sensitivity
         2 where each person is in one group's count and in one of its parts.
+    unknown
+        Labels of the sensitive attribute that stand for no known value, such as the one for missing values.
     """
     if not by or of in by:
         raise QueryError(f"groups are made by one attribute or more, {of!r} not among them. Name others.")
-    counts = GroupCounts.of_tables([table.count_by((*by, of))], of)
+    codes = [table.schema[of].code_of(label) for label in dict.fromkeys(unknown)]
+    if codes and len(codes) == table.schema[of].size:
+        raise QueryError(
+            f"every label of {of!r} is called unknown, so there is nothing to hide. Leave one out."
+        )
+    counts = GroupCounts.of_tables([table.count_by((*by, of))], of, unknown=codes)
     noise = hiding_noise(counts, sensitivity, int(counts.groups.sum()))
-    return HidingPlan(of, tuple(by), sensitivity, noise)
+    return HidingPlan(of, tuple(by), sensitivity, noise, tuple(dict.fromkeys(unknown)))

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError, nearest
 from sfumato.frozen import Frozen, explain
+from sfumato.values.merged_labels import MergedLabels
 from sfumato.values.schema import Schema
 
 FORMAT_VERSION = 1
@@ -125,6 +126,11 @@ class Manifest(Frozen):
     def published_as_they_are(self) -> tuple[str, ...]:
         """Columns of which it is noted."""
         return tuple(name for name, note in self.column_notes.items() if note == AS_IT_IS)
+
+    @cached_property
+    def merged_labels(self) -> MergedLabels:
+        """Labels that were merged before publishing, where the method's public parameters name them."""
+        return MergedLabels.of(self.tables[0].schema_of_attributes, self.method.get("merged_values"))
 
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""

@@ -182,7 +182,10 @@ class Release(Analyses):
         estimator
             Another estimator of the release's law, by name; the unbiased one when not given.
         """
-        return self._ask(Predicate.parse(question, self.schema), confidence_level, target, estimator)
+        return self._ask(self._read(question), confidence_level, target, estimator)
+
+    def _read(self, question: str) -> Predicate:
+        return Predicate.parse(question, self.schema, self.manifest.merged_labels)
 
     def _ask(
         self, where: Predicate, confidence_level: float, target: Target, estimator: str | None
@@ -191,9 +194,9 @@ class Release(Analyses):
             estimates = self.law.estimate_predicates(self, (where,), target=target)
             # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
             remarks = (note for part in where.parts for note in self.law.notes(self, part, estimates))
-            note = "; ".join(dict.fromkeys(remarks))
+            note = "; ".join(dict.fromkeys((*where.notes, *remarks)))
         else:
-            estimates, note = self._estimate_by(estimator, (), where, target), ""
+            estimates, note = self._estimate_by(estimator, (), where, target), "; ".join(where.notes)
         asked = where.describe(self.schema)
         answer = self._answer(asked, estimates, confidence_level, target, estimator, note=note)
         origin = Origin(self, (where,), (1.0,), target) if estimator is None else None
@@ -217,7 +220,7 @@ class Release(Analyses):
         QueryError
             With the number of the first question that cannot be read, before any is answered.
         """
-        asked = Predicate.parse_all(questions, self.schema)
+        asked = Predicate.parse_all(questions, self.schema, self.manifest.merged_labels)
         with self.counting(part.names for each in asked for part in each.parts):
             return tuple(self._ask(each, confidence_level, target, estimator) for each in asked)
 
@@ -234,8 +237,7 @@ class Release(Analyses):
         The ratio of two unbiased counts, with the delta method's standard error: nearly unbiased when
         the group is large, unreliable when it is not.
         """
-        group = Predicate.parse(given, self.schema)
-        wanted = Predicate.parse(question, self.schema)
+        group, wanted = self._read(given), self._read(question)
         both = wanted & group
         estimates = self.law.estimate_predicates(self, (both, group), target=target)
         asked = wanted.describe(self.schema)
@@ -243,7 +245,8 @@ class Release(Analyses):
         # A question that all of a group satisfies is about the group itself.
         top = [0.0, 1.0] if both == group else [1.0, 0.0]
         ratio = estimates.ratio(top, [0.0, 1.0]).within(0.0, 1.0)
-        answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target)
+        note = "; ".join(both.notes)
+        answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target, note=note)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
         # Not unbiased itself, even where both counts are.
@@ -270,11 +273,12 @@ class Release(Analyses):
         given, versus
             Conditions that make the two groups.
         """
-        asked, first, second = (Predicate.parse(each, self.schema) for each in (question, given, versus))
+        asked, first, second = (self._read(each) for each in (question, given, versus))
         estimates = self.law.compare(self, asked, first, second, target=target)
         texts = [each.describe(self.schema) or "all rows" for each in (asked, first, second)]
         described = f"share of {texts[0]} among {texts[1]} minus among {texts[2]}"
-        return self._answer(described, estimates, confidence_level, target)
+        note = "; ".join(dict.fromkeys(note for each in (asked, first, second) for note in each.notes))
+        return self._answer(described, estimates, confidence_level, target, note=note)
 
     def counts(
         self,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sfumato.errors import QueryError
 from sfumato.values.boxes import boxes_of, refuse_several
+from sfumato.values.merged_labels import NOTHING_MERGED, MergedLabels
 from sfumato.values.query_text import read_query
 from sfumato.values.schema import Attribute, Schema
 from sfumato.values.selection import Selection
@@ -21,6 +22,8 @@ class Predicate:
     ----------
     parts
         One or more.
+    notes
+        What an answer must say about how the question was read.
 
     Examples
     --------
@@ -37,31 +40,35 @@ class Predicate:
     """
 
     parts: tuple[Selection, ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, text: str, schema: Schema) -> Predicate:
+    def parse(cls, text: str, schema: Schema, merged: MergedLabels = NOTHING_MERGED) -> Predicate:
         """Read query text: conditions as :meth:`Selection.parse` has them, joined by AND, OR, NOT and parentheses.
 
         NOT binds closest, then AND, then OR. A missing value is a value like others, so that what holds of a row and
-        what does not add up to all rows.
+        what does not add up to all rows. Labels that were merged with others are read as all of them, which is noted.
         """
-        found = boxes_of(read_query(text, schema), schema)
+        expression, notes = read_query(text, schema, merged)
         return cls(
             tuple(
                 Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
-                for each in found
-            )
+                for each in boxes_of(expression, schema)
+            ),
+            notes,
         )
 
     @classmethod
-    def parse_all(cls, texts: Sequence[str], schema: Schema) -> tuple[Predicate, ...]:
+    def parse_all(
+        cls, texts: Sequence[str], schema: Schema, merged: MergedLabels = NOTHING_MERGED
+    ) -> tuple[Predicate, ...]:
         """Read many queries; the first that cannot be read is refused with its number, counted from 1."""
         if isinstance(texts, str):
             raise QueryError("many questions are a list of texts, got one text. Ask it by query.")
         found = []
         for number, text in enumerate(texts, 1):
             try:
-                found.append(cls.parse(text, schema))
+                found.append(cls.parse(text, schema, merged))
             except QueryError as error:
                 raise QueryError(f"question {number}: {error}", position=error.position) from None
         return tuple(found)
@@ -99,4 +106,4 @@ class Predicate:
     def __and__(self, other: Predicate) -> Predicate:
         both = tuple(one & another for one, another in itertools.product(self.parts, other.parts))
         possible = tuple(each for each in both if all(codes for _, codes in each.conditions))
-        return Predicate(possible or both[:1])
+        return Predicate(possible or both[:1], tuple(dict.fromkeys(self.notes + other.notes)))

@@ -11,6 +11,7 @@ from typing import Literal, NoReturn, cast
 
 from sfumato.errors import QueryError
 from sfumato.values.expressions import EVERY_ROW, Condition, Expression, Joined, Negated
+from sfumato.values.merged_labels import NOTHING_MERGED, MergedLabels, merged_note
 from sfumato.values.query_writing import BARE_NAME, RESERVED, label_text, name_text, number_text, stated_size
 from sfumato.values.schema import Attribute, Schema
 
@@ -49,8 +50,12 @@ _ADVICE = {
 }
 
 
-def read_query(text: str, schema: Schema) -> Expression:
-    r"""What a query says. NOT binds closest, then AND, then OR.
+def read_query(
+    text: str, schema: Schema, merged: MergedLabels = NOTHING_MERGED
+) -> tuple[Expression, tuple[str, ...]]:
+    r"""What a query says, and what must be said of it. NOT binds closest, then AND, then OR.
+
+    A label that was merged with others is read as all of them, which is said.
 
     Raises
     ------
@@ -61,9 +66,10 @@ def read_query(text: str, schema: Schema) -> Expression:
     --------
     >>> schema = Schema.from_toml('[attributes.sex]\nrole = "other"\ncategories = ["F", "M"]')
     >>> read_query("sex != 'M'", schema)
-    Condition(name='sex', codes=frozenset({0}))
+    (Condition(name='sex', codes=frozenset({0})), ())
     """
-    return _Parser(text, schema).query()
+    parser = _Parser(text, schema, merged)
+    return parser.query(), tuple(dict.fromkeys(parser.notes))
 
 
 @dataclass(frozen=True)
@@ -101,8 +107,10 @@ def _tokens(text: str) -> Iterator[_Token]:
 class _Parser:
     """Reads conditions one token ahead, so that the first fault in the text is the one reported."""
 
-    def __init__(self, text: str, schema: Schema) -> None:
+    def __init__(self, text: str, schema: Schema, merged: MergedLabels) -> None:
+        self.notes: list[str] = []
         self._schema = schema
+        self._merged = merged
         # Identifiers are left out so that they are not suggested for a misspelt name either.
         self._publishable = schema.publishable
         self._tokens = _tokens(text)
@@ -243,7 +251,11 @@ class _Parser:
         try:
             return attribute.code_of(token.value)
         except QueryError as error:
-            _refuse(token, str(error))
+            published = self._merged.label(attribute.name, token.value)
+            if published is None:
+                _refuse(token, str(error))
+        self.notes.append(merged_note(attribute.name, token.value, published))
+        return attribute.code_of(published)
 
     def _categories(self, attribute: Attribute) -> frozenset[int]:
         advice = "A list is categories separated by commas, in parentheses: IN ('a', 'b')."

@@ -120,7 +120,7 @@ class Selection:
         sfumato.errors.QueryError: at character 7 of the query: attribute 'job' has no category
         'Slaes'; did you mean 'Sales'?
         """
-        boxes = boxes_of(read_query(text, schema), schema)
+        boxes = boxes_of(read_query(text, schema)[0], schema)
         if len(boxes) > 1:
             refuse_several()
         return cls(_conjunction(boxes[0].items()))

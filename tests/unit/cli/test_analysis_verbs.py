@@ -314,3 +314,16 @@ def test_hiding_noise_is_computed_for_the_custodian(run):
     assert "[private" in text.stdout
     wrong = run("hiding-noise", "people.csv", "--schema", "schema.toml", "--of", "job", "--by", "job")
     assert wrong.exit_code == 1
+    asked = (
+        "hiding-noise",
+        "people.csv",
+        "--schema",
+        "schema.toml",
+        "--of",
+        "job",
+        "--by",
+        "sex",
+        "--unknown",
+    )
+    assert "Rows with Care are in the groups" in run(*asked, "Care").stdout
+    assert run(*asked, "Caer").exit_code == 1

@@ -47,3 +47,27 @@ def test_groups_that_make_no_sense_are_refused(by):
     """Others than the sensitive attribute, and one at least."""
     with pytest.raises(QueryError):
         plan_hiding(table_of([[5, 5], [5, 5]]), "earns", by)
+
+
+def test_rows_without_a_known_value_count_in_their_groups_only():
+    """Of 501 people 420 earn more; of the other 81 nothing is known, and nothing of them can be told."""
+    counts = [[81, 420], [33_935, 10_786]]
+    both, one = (
+        plan_hiding(table_of(counts), "earns", ["group"], unknown=each)
+        for each in ((), (SCHEMA["earns"].labels[0],))
+    )
+    assert one.noise.scale == both.noise.scale
+    # Without the rare ones among them the group is as all are: what is told is told of known values alone.
+    turned = plan_hiding(
+        table_of([[420, 81], [10_786, 33_935]]), "earns", ["group"], unknown=[SCHEMA["earns"].labels[0]]
+    )
+    assert turned.noise.scale == 0
+    assert "no value to be told" in str(one)
+    assert one.to_dict()["unknown"] == [SCHEMA["earns"].labels[0]]
+
+
+@pytest.mark.parametrize("unknown", [["nothing"], list(SCHEMA["earns"].labels)])
+def test_unknown_labels_must_be_labels_and_not_all_of_them(unknown):
+    """One that is not there, and all."""
+    with pytest.raises(QueryError, match=r"no category|nothing to hide"):
+        plan_hiding(table_of([[5, 5], [5, 5]]), "earns", ["group"], unknown=unknown)

@@ -252,8 +252,13 @@ class GroupCounts:
     priors: Floats
 
     @classmethod
-    def of_tables(cls, tables: Sequence[CountTable], sensitive: str) -> GroupCounts:
+    def of_tables(
+        cls, tables: Sequence[CountTable], sensitive: str, *, unknown: Sequence[int] = ()
+    ) -> GroupCounts:
         """Every cell of every table, apart from the sensitive axis, as a group.
+
+        Rows of the ``unknown`` codes are in their groups' sizes and hold no value that could be told; overall shares are
+        those of all rows too.
 
         Examples
         --------
@@ -263,6 +268,8 @@ class GroupCounts:
         >>> table = CountTable((job, ill), np.array([[81, 420], [9000, 500]]))
         >>> GroupCounts.of_tables([table], "ill").groups.tolist()
         [501.0, 9500.0]
+        >>> GroupCounts.of_tables([table], "ill", unknown=[0]).parts.tolist()
+        [[420.0], [500.0]]
         """
         blocks = [
             np.moveaxis(each.counts, each.axis_of(sensitive), -1).reshape(
@@ -272,7 +279,8 @@ class GroupCounts:
         ]
         values = blocks[0].sum(axis=0)
         parts = np.concatenate(blocks).astype(np.float64)
-        return cls(parts, parts.sum(axis=1), values / values.sum())
+        known = np.setdiff1d(np.arange(values.size), unknown)
+        return cls(parts[:, known], parts.sum(axis=1), values[known] / values.sum())
 
 
 def disclosures_in_counts(

@@ -12,9 +12,9 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError
 from sfumato.laws.believing import Targets
 from sfumato.laws.believing.targets import places_among
-from sfumato.methods.sample_perturb_scale.design.merged_attributes import BETWEEN_LABELS
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
+from sfumato.values.merged_labels import BETWEEN_LABELS
 from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute, Role
 

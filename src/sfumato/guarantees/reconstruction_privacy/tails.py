@@ -100,6 +100,48 @@ def chernoff_cap(
     )
 
 
+def normal_cap(
+    frequencies: npt.ArrayLike,
+    *,
+    retention: float,
+    size: int,
+    relative_error: float,
+    error_probability: float,
+) -> Floats:
+    """Rows up to which the normal approximation of the lower tail is at least the error probability.
+
+    Never above half: a normal error is too low with a probability below 1/2, so for an error probability of 1/2 or
+    more no row at all is allowed. At few rows the approximation is rough; :func:`exact_tails` has the probability.
+
+    Parameters
+    ----------
+    frequencies
+        Frequencies f of the value, above 0; any shape.
+
+    Returns
+    -------
+    numpy.ndarray
+        The shape of ``frequencies``; real numbers, falling in the frequency.
+
+    Notes
+    -----
+    The variance of a reconstructed frequency is ``(f q1 (1-q1) + (1-f) q0 (1-q0)) / (n p^2)``; it is too low by
+    ``lambda f`` with probability delta where that many are z standard deviations (theorem 4 lets any bound be plugged in).
+
+    Examples
+    --------
+    >>> normal_cap([0.5, 1.0], retention=0.5, size=2, relative_error=0.3, error_probability=0.3).round(1)
+    array([9.2, 2.3])
+    """
+    from scipy.special import ndtri
+
+    f = np.asarray(frequencies, dtype=np.float64)
+    own, elsewhere = publishing_probabilities(retention, size)
+    variance = f * own * (1 - own) + (1 - f) * elsewhere * (1 - elsewhere)
+    deviations = max(0.0, -float(ndtri(error_probability)))
+    return np.asarray(deviations**2 * variance / (relative_error * retention * f) ** 2)
+
+
 def largest_relative_error(retention: float, size: int, *, frequency: float = 1.0) -> float:
     """End of the range of Corollary 6: beyond it no reconstruction can be that much too low.
 

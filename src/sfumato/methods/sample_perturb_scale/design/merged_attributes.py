@@ -14,13 +14,11 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import recode
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import DegreesOfFreedom, Linkage, merge_values
+from sfumato.values.merged_labels import BETWEEN_LABELS
 from sfumato.values.schema import Attribute, Schema
 
 MergedValues = dict[str, tuple[tuple[str, ...], ...]]
 """Attribute to its merged classes of labels; labels in no class stay as they are."""
-
-BETWEEN_LABELS = " | "
-"""What stands between the labels of a merged value."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ def cap_table(promise: ReconstructionPrivacy) -> ResultTable:
 
 def cap_at_frequency(promise: ReconstructionPrivacy, frequency: float) -> int:
     """Largest sample of a group whose most frequent value has this frequency, under a cap by group."""
-    if promise.bound == "chernoff":
+    if promise.bound != "exact":
         return int(promise.caps_at(frequency))
     # The exact test looks at every value; the others are taken to share the rest evenly.
     others = round(10_000 * (1 - frequency) / (promise.size - 1))

@@ -1,0 +1,74 @@
+"""Labels that a release published merged with others, and the label that stands for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sfumato.values.schema import Schema
+
+BETWEEN_LABELS = " | "
+"""What stands between the labels of a merged value."""
+
+
+@dataclass(frozen=True)
+class MergedLabels:
+    """For each attribute with merged values the published label of each original one.
+
+    Parameters
+    ----------
+    published
+        Attribute to original label to published label.
+
+    Examples
+    --------
+    >>> schema = Schema.from_toml('''
+    ... [attributes.degree]
+    ... role = "other"
+    ... categories = ["Doctorate | Professional", "None"]
+    ... ''')
+    >>> merged = MergedLabels.of(schema, {"degree": [["Doctorate", "Professional"]]})
+    >>> merged.label("degree", "Doctorate"), merged.label("degree", "None")
+    ('Doctorate | Professional', None)
+    """
+
+    published: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, schema: Schema, classes: object) -> MergedLabels:
+        """What classes of labels became in a published schema, as a manifest states them.
+
+        Attributes of one value only are not published. What has another form than attribute to lists of labels is left
+        out: a manifest may be anybody's.
+        """
+        found: dict[str, dict[str, str]] = {}
+        for name, of_attribute in classes.items() if isinstance(classes, Mapping) else ():
+            if name not in schema or not isinstance(of_attribute, list | tuple):
+                continue
+            labels = {frozenset(each.split(BETWEEN_LABELS)): each for each in schema[name].labels}
+            for members in of_attribute:
+                if not isinstance(members, list | tuple) or not all(
+                    isinstance(each, str) for each in members
+                ):
+                    continue
+                # A label may itself hold what stands between labels.
+                label = labels.get(frozenset(part for each in members for part in each.split(BETWEEN_LABELS)))
+                if label is not None and len(members) > 1:
+                    found.setdefault(name, {}).update(dict.fromkeys(members, label))
+        return cls(found)
+
+    def label(self, attribute: str, original: str) -> str | None:
+        """The published label that an original one is part of, None where it is none of those merged."""
+        return self.published.get(attribute, {}).get(original)
+
+
+NOTHING_MERGED = MergedLabels()
+"""Every label is as it was."""
+
+
+def merged_note(attribute: str, original: str, published: str) -> str:
+    """What an answer says when it is about more than was asked."""
+    return (
+        f"{original!r} of {attribute} was published merged with others: the answer is about {published!r}, "
+        "all of them together, and says no more about one than how many they are at most"
+    )

@@ -1,0 +1,88 @@
+"""Questions by labels that were merged before publishing."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from sfumato import Schema, load_release, publish, read_table
+from sfumato.errors import QueryError
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.values.merged_labels import MergedLabels
+
+TOWNS = ["Åbo", "it's", "Pori | Raumo", "Turku"]
+SCHEMA = Schema.from_dict(
+    {
+        "attributes": {
+            "town": {"role": "quasi-identifier", "categories": TOWNS},
+            "ill": {"role": "sensitive", "categories": ["no", "yes", "Åbo"]},
+        }
+    }
+)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory):
+    """The first two towns merged, and the third with the last; one label holds what stands between labels."""
+    draw = np.random.default_rng(2)
+    rows = {
+        "town": np.array(TOWNS)[draw.integers(0, 4, 2_000)].tolist(),
+        "ill": np.array(SCHEMA["ill"].labels)[draw.integers(0, 3, 2_000)].tolist(),
+    }
+    merged = {"town": (("Åbo", "it's"), ("Pori | Raumo", "Turku"))}
+    design = SamplePerturbScale(retention=0.6, merged_values=merged)
+    folder = tmp_path_factory.mktemp("merged") / "release"
+    publish(read_table(pa.table(rows), SCHEMA), design, folder, seed=1)
+    return load_release(folder)
+
+
+@pytest.mark.parametrize(
+    ("label", "merged"), [("Åbo", "Åbo | it''s"), ("it''s", "Åbo | it''s"), ("Turku", "Pori | Raumo | Turku")]
+)
+def test_an_original_label_is_answered_for_the_merged_value_and_says_so(release, label, merged):
+    """The same number, and a sentence about what it is of."""
+    answer, whole = release.query(f"town = '{label}'"), release.query(f"town = '{merged}'")
+    assert answer.estimate == whole.estimate
+    assert "was published merged with others" in answer.note
+    assert "merged" not in (whole.note or "")
+    assert answer.question == whole.question
+
+
+def test_every_kind_of_question_says_it(release):
+    """Lists, shares and differences; each label once."""
+    assert release.query("town IN ('Åbo', 'Turku')").note.count("was published merged") == 2
+    assert "merged" in release.proportion("ill = 'yes'", given="town = 'Åbo'").note
+    assert "merged" in release.difference("ill = 'yes'", given="town = 'Åbo'", versus="town = 'Turku'").note
+    assert "merged" in release.queries(["town != 'Åbo'"])[0].note
+
+
+def test_only_labels_of_that_attribute_are_read_so(release):
+    """A label that another attribute really has is its own; one that nobody merged is refused as before."""
+    assert not release.query("ill = 'Åbo'").note
+    with pytest.raises(QueryError, match="no category 'Vaasa'"):
+        release.query("town = 'Vaasa'")
+    with pytest.raises(QueryError, match="no category 'Åbo'"):
+        release.counts("ill", where="town = 'Åbo'")
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [None, [], {"town": 3}, {"town": [3]}, {"town": [[1, 2]]}, {"nobody": [["a", "b"]]}, {"town": [["Åbo"]]}],
+)
+def test_a_strange_manifest_merges_nothing(stated):
+    """A manifest may be anybody's."""
+    assert MergedLabels.of(SCHEMA, stated).published == {}
+
+
+def test_the_command_line_says_it(release, capsys):
+    """In the note of the answer."""
+    from typer.testing import CliRunner
+
+    from sfumato.cli.application import app
+
+    done = CliRunner().invoke(app, ["query", str(release.folder), "town = 'Turku'", "--json"])
+    assert "was published merged with others" in json.loads(done.stdout)["note"]
+    del capsys
