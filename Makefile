@@ -56,8 +56,8 @@ coverage: $(VENV)/installed-dev  ## how often intervals hold the truth; goes on 
 bench: $(VENV)/installed-dev  ## ratios against peers and limits
 	$(BIN)/python benchmarks/run.py
 
-reproduce: $(VENV)/installed-dev  ## the papers' tables beside ours
-	@for each in reproductions/*/reproduce.py; do $(BIN)/python $$each || exit 1; done
+reproduce: $(VENV)/installed-dev  ## the papers' tables computed anew, held against what is stored (REPRODUCE="li --part verbatim")
+	$(BIN)/python reproductions/run.py $(REPRODUCE)
 
 format: $(VENV)/installed-dev  ## let the formatter decide
 	$(BIN)/ruff format .

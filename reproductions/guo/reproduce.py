@@ -1,13 +1,11 @@
-"""Guo (2010): the tables of chapters 3 and 5 beside ours. Writes results.json."""
+"""Guo (2010): the tables of chapters 3 and 5 beside ours.
+
+``python reproductions/run.py guo`` computes everything anew and compares, ``--part "l = 3"`` a part of it; ``--renew`` writes ``results.json``.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 import math
-import platform
-import tempfile
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +19,10 @@ from against_anatomy import (
     over_draws,
 )
 
-from sfumato import Schema, __version__, read_table
+from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled
+from sfumato import Schema, read_table
 from sfumato.chance.distortion import TwoValued, contract, warner
 from sfumato.data.private_table import PrivateTable
-from sfumato.datasets import fetch_dataset
 from sfumato.errors import GoalUnattainableError
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks
 from sfumato.methods.anatomy.design import Anatomy
@@ -62,12 +60,17 @@ def read_adult(data: Path, names: tuple[str, ...]) -> PrivateTable:
 
 def compare(printed: list[float], ours: list[float], tolerance: float) -> dict[str, Any]:
     """Both, and whether every number agrees."""
-    largest = max(abs(a - b) for a, b in zip(printed, ours, strict=True))
+    largest = max((abs(a - b) for a, b in zip(printed, ours, strict=True)), default=math.inf)
+    return {"printed": printed, "ours": ours, "matched": bool(largest <= tolerance)}
+
+
+def printed_entry(claim: dict[str, Any], table: PrivateTable, l_value: int) -> dict[str, Any]:
+    """What the printed parameters lose and risk."""
+    loss, risk = loss_and_risk(table, claim["attributes"], claim[str(l_value)])
     return {
-        "printed": printed,
-        "ours": [round(each, 5) for each in ours],
-        "largest_difference": round(largest, 5),
-        "matched": bool(largest <= tolerance),
+        "printed_loss": round(loss, 1),
+        "printed_largest_risk": round(risk, 5),
+        "printed_keeps_its_bound": bool(risk <= 1 / l_value),
     }
 
 
@@ -86,39 +89,33 @@ def loss_and_risk(table: PrivateTable, attributes: list[str], diagonals: list[fl
     return loss, float(reconstruction_risks(counts.counts, matrices).max())
 
 
-def reproduce_optimum(claim: dict[str, Any], table: PrivateTable) -> dict[str, Any]:
-    """One part of table 5.2, for l = 2 to 5."""
-    result = {}
-    for l_value in (2, 3, 4, 5):
-        printed = claim[str(l_value)]
-        printed_loss, printed_risk = loss_and_risk(table, claim["attributes"], printed)
-        entry: dict[str, Any] = {
-            "printed_loss": round(printed_loss, 1),
-            "printed_largest_risk": round(printed_risk, 5),
-            "printed_keeps_its_bound": bool(printed_risk <= 1 / l_value),
+def optimum_entry(claim: dict[str, Any], table: PrivateTable, l_value: int) -> dict[str, Any]:
+    """One cell of table 5.2: the printed parameters, and ours or why there are none."""
+    entry = printed_entry(claim, table, l_value)
+    try:
+        found = calibrated(table, claim["attributes"], l_value)
+    except GoalUnattainableError as refusal:
+        return entry | {
+            "refused": True,
+            "lowest_attainable_risk": round(refusal.attainable, 5),
+            "blocking_groups": sum(refusal.group_sizes.values()),
         }
-        try:
-            found = calibrated(table, claim["attributes"], l_value)
-        except GoalUnattainableError as refusal:
-            groups = sum(refusal.group_sizes.values())
-            entry |= {
-                "printed": printed,
-                "refused": True,
-                "lowest_attainable_risk": round(refusal.attainable, 5),
-                "blocking_groups": groups,
-                "matched": False,
-            }
-        else:
-            diagonals = found.diagonals
-            ours = [diagonals[name] for name in claim["attributes"]]
-            entry |= compare(printed, ours, claim["tolerance"])
-            entry |= {
-                "loss": round(found.loss, 1),
-                "largest_risk": round(float(found.risks().max()), 7),
-                "loss_at_or_below_printed": bool(found.loss <= printed_loss),
-            }
-        result[str(l_value)] = entry
-    return result
+    return entry | {
+        "ours": [round(found.diagonals[name], 5) for name in claim["attributes"]],
+        "loss": round(found.loss, 1),
+        "largest_risk": round(float(found.risks().max()), 7),
+        "loss_at_or_below_printed": bool(found.loss <= entry["printed_loss"]),
+    }
+
+
+def optimum_part(name: str) -> Part:
+    """One part of table 5.2, for l = 2 to 5."""
+
+    def computed(claims: Claims, folder: Path) -> dict[str, Any]:
+        table = read_adult(bundled("adult", folder), NAMES)
+        return {str(l_value): optimum_entry(claims[name], table, l_value) for l_value in (2, 3, 4, 5)}
+
+    return computed
 
 
 def calibrated(table: PrivateTable, attributes: list[str], l_value: int) -> RiskOptimum:
@@ -158,13 +155,11 @@ def compare_with_anatomy(
     }
 
 
-def main() -> None:
-    """Everything, into results.json beside this file."""
-    claims = tomllib.loads((HERE / "claims.toml").read_text(encoding="utf-8"))
-    pair = claims["section_3_2"]
-    published = np.array(pair["published"]).reshape(2, 2)
+def small_examples(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Reconstruction of a pair of items, and the risks of one cell."""
+    del folder
+    published = np.array(claims["section_3_2"]["published"]).reshape(2, 2)
     estimated = contract(published, [warner(0.9).inverse_on_axis] * 2).ravel().tolist()
-    figure = claims["figure_5_2"]
     table = np.array([[8, 16, 48], [12, 14, 2]])
     risks = [
         float(
@@ -172,42 +167,84 @@ def main() -> None:
                 1, 0
             ]
         )
-        for sex, disease in figure["parameters"]
+        for sex, disease in claims["figure_5_2"]["parameters"]
     ]
-    with tempfile.TemporaryDirectory() as folder:
-        data = fetch_dataset("adult", Path(folder)).data
-        adult = read_adult(data, NAMES)
-        optima = {
-            name: reproduce_optimum(claims[name], adult)
-            for name in ("table_5_2_a", "table_5_2_b", "table_5_2_c")
-        }
-        rows = adult.number_of_rows
-        esgro = read_adult(data, NAMES_OF_ESGRO)
-        claim = claims["against_anatomy"]
-        lines = {str(l_value): compare_with_anatomy(claim, esgro, l_value, DRAWS) for l_value in range(2, 8)}
-    results = {
-        "made_by": "reproductions/guo/reproduce.py",
-        "versions": {"sfumato": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        "rows": rows,
-        "section_3_2": compare(pair["estimated"], estimated, pair["tolerance"]),
-        "figure_5_2": compare(figure["risks"], risks, figure["tolerance"]),
-        **optima,
-        "against_anatomy": {"draws": DRAWS, **lines},
+    return {"section_3_2": estimated, "figure_5_2": risks}
+
+
+def line_part(l_value: int) -> Part:
+    """One line of the comparison with Anatomy."""
+
+    def computed(claims: Claims, folder: Path) -> dict[str, Any]:
+        table = read_adult(bundled("adult", folder), NAMES_OF_ESGRO)
+        return compare_with_anatomy(claims["against_anatomy"], table, l_value, DRAWS)
+
+    return computed
+
+
+def quick(claims: Claims, folder: Path) -> Results:
+    """The examples, table 5.2(b) and what the printed parameters of (a) and (c) lose and risk, our optimum at l = 2."""
+    table = read_adult(bundled("adult", folder), NAMES)
+    optima = ("table_5_2_a", "table_5_2_c")
+    found: Results = {
+        name: {str(each): printed_entry(claims[name], table, each) for each in (2, 3, 4, 5)}
+        for name in optima
     }
-    (HERE / "results.json").write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
-    for name in ("section_3_2", "figure_5_2"):
-        print(f"{name}: {'matched' if results[name]['matched'] else 'differs'}")
-    for name, parts in optima.items():
-        for l_value, entry in parts.items():
-            loss = "refused" if entry.get("refused") else f"loss {entry['loss']:,.0f}"
-            verdict = "matched" if entry["matched"] else "differs"
-            print(f"{name} l = {l_value}: {verdict}; {loss}, printed {entry['printed_loss']:,.0f}")
-    for l_value, line in lines.items():
-        off = [key for key, each in line["against_given"].items() if not each["matched"]]
-        print(f"against Anatomy, l = {l_value}: {'differs: ' + ', '.join(off) if off else 'matched'}")
-    assert math.isclose(rows, 30_162)
+    found["table_5_2_a"]["2"] = optimum_entry(claims["table_5_2_a"], table, 2)
+    found["table_5_2_b"] = optimum_part("table_5_2_b")(claims, folder)
+    return {"examples": small_examples(claims, folder), **found}
 
 
-if __name__ == "__main__":
-    main()
+def judge(claims: Claims, results: Results) -> Verdicts:
+    """Two rows of numbers, every cell of table 5.2, every number of the comparison."""
+    examples = results["examples"]
+    found: Verdicts = {}
+    for name, key in (("section_3_2", "estimated"), ("figure_5_2", "risks")):
+        found[name] = compare(claims[name][key], examples[name], claims[name]["tolerance"])
+    for name in ("table_5_2_a", "table_5_2_b", "table_5_2_c"):
+        for l_value, entry in results[name].items():
+            ours = entry.get("ours", [])
+            printed = claims[name][l_value] if ours else []
+            found[f"{name}-{l_value}"] = compare(printed, ours, claims[name]["tolerance"])
+    given = claims["against_anatomy"]
+    for l_value in map(str, L_VALUES):
+        line = results[f"l = {l_value}"]["against_given"]
+        spread = {key: (each["mean"], each["deviation"]) for key, each in line.items()}
+        for key, entry in held_against(given, int(l_value), spread, DRAWS).items():
+            number = entry["given"]
+            found[f"{key}, l = {l_value}"] = {
+                "printed": number,
+                "ours": entry["mean"],
+                "matched": entry["matched"],
+            }
+    return found
+
+
+L_VALUES = range(2, 8)
+TWELVE = f"means of {DRAWS} releases: five standard errors"
+REPRODUCTION = Reproduction(
+    folder=HERE,
+    parts={
+        "examples": small_examples,
+        **{name: optimum_part(name) for name in ("table_5_2_a", "table_5_2_b", "table_5_2_c")},
+        **{f"l = {l_value}": line_part(l_value) for l_value in L_VALUES},
+    },
+    quick=quick,
+    judge=judge,
+    differs=frozenset({"table_5_2_a-3", "table_5_2_c-4", *(f"table_5_2_b-{l_value}" for l_value in "2345")}),
+    moves=(
+        Moves(pattern="table_5_2_* > ours > *", absolute=0.003, why="the loss is flat about its minimum"),
+        Moves(pattern="table_5_2_* > loss", relative=0.002, why="the search ends at a tolerance"),
+        Moves(pattern="table_5_2_* > largest_risk", absolute=1e-4, why="the search ends at a tolerance"),
+        Moves(pattern="l = ? > parameters > *", absolute=0.02, why="several parameters lose nearly the same"),
+        Moves(pattern="l = ? > loss", relative=0.01, why="the search ends at a tolerance"),
+        Moves(
+            pattern="l = ? > * > deviation",
+            relative=1.5,
+            absolute=0.001,
+            why="a standard deviation of 12 releases",
+        ),
+        Moves(pattern="l = ? > * > chi2*", relative=0.5, why=TWELVE),
+        Moves(pattern="l = ? > *", relative=0.12, absolute=0.002, why=TWELVE),
+    ),
+)

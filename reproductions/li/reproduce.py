@@ -1,34 +1,24 @@
 """Noisy count publishing and columnization: Li and Li, figures 1 to 3 and the numbers in the text.
 
-Writes ``results.json`` beside this file. MovieLens is fetched unless a folder that holds it is given; ``--quick``
-takes one seed and a tenth of the make-believe raters, and prints instead::
-
-    python reproductions/li/reproduce.py [--quick] [folder]
+``python reproductions/run.py li`` computes everything anew and compares, ``--part "100 movies, seed 0"`` a part of it; ``--renew`` writes
+``results.json``. MovieLens is fetched.
 """
 
 from __future__ import annotations
 
 import csv
 import itertools
-import json
 import math
-import platform
-import sys
-import tempfile
-import time
-import tomllib
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sfumato import __version__
+from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, fetched, judged
 from sfumato.analysis.recommend import Factorization, HoldOut, fit_ratings, hold_out
 from sfumato.attacks.sparse_linking import match_records
 from sfumato.chance.randomness import NoiseSource
-from sfumato.datasets import fetch_dataset
 from sfumato.datasets.ratings import rating_triples
 from sfumato.methods.columnized_counts.kernels.clustering import Groups, columns_by_medoids
 from sfumato.methods.columnized_counts.kernels.fragments import count_fragments, cut_into_fragments, truncate
@@ -94,10 +84,7 @@ def make_believe(units: int, items: int, seed: int) -> SparseUnits:
 
 def movielens(folder: Path, items: int) -> SparseUnits:
     """MovieLens ratings of the first so many movies."""
-    data = folder / "movielens-100k.csv"
-    if not data.exists():
-        data = fetch_dataset("movielens-100k", folder).data
-    with data.open(encoding="utf-8", newline="") as file:
+    with fetched("movielens-100k", folder).open(encoding="utf-8", newline="") as file:
         rows = np.array([[int(cell) for cell in row] for row in list(csv.reader(file))[1:]])
     rows = rows[rows[:, 1] <= items]
     _, user = np.unique(rows[:, 0], return_inverse=True)
@@ -319,68 +306,90 @@ def findings(results: dict[str, Any]) -> dict[str, float]:
     }
 
 
-def judge(results: dict[str, Any]) -> list[dict[str, Any]]:
-    """Every claim beside our number."""
-    claims = tomllib.loads((HERE / "claims.toml").read_text(encoding="utf-8"))["claims"]
-    ours = {name: float(each) for name, each in findings(results).items()}
-    verdicts = {
-        "equal": lambda claim, found: abs(found - claim["printed"]) <= claim["tolerance"],
-        "at most": lambda claim, found: found <= claim["printed"],
-        "at least": lambda claim, found: found >= claim["printed"],
+def judge(claims: Claims, results: Results) -> Verdicts:
+    """Each claim with our number."""
+    return judged(claims["claims"], {name: float(each) for name, each in findings(results).items()})
+
+
+RATERS = 80_000
+SMALL_GRID = tuple((epsilon, delta) for epsilon in EPSILONS for delta in DELTAS)
+LARGE_GRID = tuple((e, d) for e, d in SMALL_GRID if d == 1e-5 or e == "ln5")
+"""Of seeds after the first."""
+
+
+def cells_part(items: int, seed: int, k: int = 10) -> Part:
+    """Make-believe ratings of one seed; columns where there are 500 movies."""
+    names = tuple(SCHEMAS) if items == 500 else ()
+    grid = SMALL_GRID if seed == 0 else LARGE_GRID
+    return lambda *_: rmse_cells(make_believe(RATERS, items, seed), seed, names, grid, k)
+
+
+def movielens_part(items: int) -> Part:
+    """The first so many movies of MovieLens."""
+    names = tuple(SCHEMAS) if items == 500 else ()
+    return lambda _, folder: rmse_cells(movielens(folder, items), 0, names, SMALL_GRID)
+
+
+def quick(claims: Claims, folder: Path) -> Results:
+    """Figure 1, rows published verbatim, and plain noisy counts of 100 make-believe movies in two cells."""
+    del claims, folder
+    ratings = make_believe(RATERS, 500, 0)
+    cells = (("1", 1e-5), ("ln10", 1e-3))
+    return {
+        "figure 1": noise_curves(),
+        "verbatim": verbatim(ratings, 1e-3),
+        "100 movies, seed 0": rmse_cells(make_believe(RATERS, 100, 0), 0, (), cells),
     }
-    return [
+
+
+ONE_DRAW = "one release: five standard deviations of an RMSE over other draws of the same ratings"
+REPRODUCTION = Reproduction(
+    folder=HERE,
+    parts={
+        "figure 1": lambda *_: noise_curves(),
+        **{
+            f"{label}, seed {seed}": cells_part(items, seed, k)
+            for seed in range(5)
+            for label, items, k in (
+                ("100 movies", 100, 10),
+                ("100 movies, k=3", 100, 3),
+                ("500 movies", 500, 10),
+            )
+        },
+        **{f"movielens, {items} movies": movielens_part(items) for items in (100, 500)},
+        "linking, movielens": lambda _, folder: linking(movielens(folder, 1682), 0),
+        "linking, make-believe": lambda *_: linking(make_believe(RATERS, 500, 0), 0),
+        "verbatim": lambda *_: verbatim(make_believe(RATERS, 500, 0), 1e-3),
+    },
+    quick=quick,
+    judge=judge,
+    differs=frozenset(
         {
-            "id": claim["id"],
-            "printed": claim["printed"],
-            "ours": ours[claim["id"]],
-            "matched": bool(verdicts[claim.get("kind", "equal")](claim, ours[claim["id"]])),
+            *(
+                "w-35",
+                "mean-3",
+                "laplace-absent",
+                "noise-30",
+                "start-eps=ln10",
+                "start-delta=1e-3",
+                "start-k=3",
+            ),
+            *("columns-help", "quite-close", "ten-to-fifty", "four-beats-five"),
         }
-        for claim in claims
-    ]
-
-
-def main() -> None:
-    """Run everything and write the results."""
-    quick = "--quick" in sys.argv
-    folders = [each for each in sys.argv[1:] if each != "--quick"]
-    start = time.perf_counter()
-    seeds = (0,) if quick else (0, 1, 2, 3, 4)
-    raters = 8_000 if quick else 80_000
-    small = tuple((epsilon, delta) for epsilon in EPSILONS for delta in DELTAS)
-    large = tuple((e, d) for e, d in small if d == 1e-5 or e == "ln5")
-    results: dict[str, Any] = {"figure 1": noise_curves()}
-    for seed in seeds:
-        cells = small if seed == 0 else large
-        results[f"100 movies, seed {seed}"] = rmse_cells(make_believe(raters, 100, seed), seed, (), cells)
-        results[f"100 movies, k=3, seed {seed}"] = rmse_cells(
-            make_believe(raters, 100, seed), seed, (), cells, 3
-        )
-        results[f"500 movies, seed {seed}"] = rmse_cells(
-            make_believe(raters, 500, seed), seed, tuple(SCHEMAS), cells
-        )
-        print(f"seed {seed}: {time.perf_counter() - start:.0f} s", flush=True)
-    with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(folders[0]) if folders else Path(temporary)
-        for items in (100, 500):
-            names = () if items == 100 else tuple(SCHEMAS)
-            results[f"movielens, {items} movies"] = rmse_cells(movielens(folder, items), 0, names, small)
-        results["linking, movielens"] = linking(movielens(folder, 1682), 0)
-    results["linking, make-believe"] = linking(make_believe(raters, 500, 0), 0)
-    results["verbatim"] = verbatim(make_believe(raters, 500, 0), 1e-3)
-    header = {
-        "script": "reproductions/li/reproduce.py" + (" --quick" if quick else ""),
-        "sfumato": __version__,
-        "numpy": np.__version__,
-        "python": platform.python_version(),
-        "date": datetime.now(tz=UTC).date().isoformat(),
-        "seconds": round(time.perf_counter() - start),
-    }
-    text = json.dumps({"header": header, "claims": judge(results), "results": results}, indent=1) + "\n"
-    if quick:
-        print(text)
-    else:
-        (HERE / "results.json").write_text(text, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()
+    ),
+    moves=(
+        Moves(pattern="figure 1 > * > largest difference*", absolute=0.05, why="2,000 draws of each count"),
+        Moves(
+            pattern="verbatim > verbatim by sampling",
+            absolute=40,
+            why="five standard deviations of a rare count",
+        ),
+        Moves(pattern="verbatim > smallest true count published", absolute=4, why="one release"),
+        Moves(pattern="linking* > * found*", absolute=0.02, why="500 targets"),
+        Moves(pattern="linking* > *", absolute=0.1, why="500 targets"),
+        Moves(pattern="* > share of the gap closed", absolute=0.35, why=ONE_DRAW),
+        Moves(pattern="* > people published", relative=0.05, why=ONE_DRAW),
+        Moves(pattern="* > with more than one rating", relative=0.3, absolute=100, why=ONE_DRAW),
+        Moves(pattern="* movies* > *", absolute=0.03, why=ONE_DRAW),
+    ),
+)

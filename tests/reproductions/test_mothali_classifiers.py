@@ -23,7 +23,7 @@ def claims():
 @pytest.fixture(scope="module")
 def results():
     """As computed."""
-    return json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))
+    return json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))["results"]
 
 
 def cell(results, data, epsilon, folds, pseudo_count=0):
