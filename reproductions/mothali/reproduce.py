@@ -35,6 +35,7 @@ DIFFERS = frozenset(
         "exact-em-3",
         "exact-em-4",
         "de-finetti-4",
+        "approximate-em-spread-2",
         "brier-product-2",
         "brier-product-3",
         "brier-product-4",
