@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
