@@ -240,18 +240,18 @@ class Release(Analyses):
         group, wanted = self._read(given), self._read(question)
         both = wanted & group
         estimates = self.law.estimate_predicates(self, (both, group), target=target)
-        asked = wanted.describe(self.schema)
         within = f" among {group.describe(self.schema)}" if given.strip() else ""
+        asked, note = f"share of {wanted.describe(self.schema)}{within}", "; ".join(both.notes)
         # A question that all of a group satisfies is about the group itself.
         top = [0.0, 1.0] if both == group else [1.0, 0.0]
         ratio = estimates.ratio(top, [0.0, 1.0]).within(0.0, 1.0)
-        note = "; ".join(both.notes)
-        answer = self._answer(f"share of {asked}{within}", ratio, confidence_level, target, note=note)
+        answer = self._answer(asked, ratio, confidence_level, target, note=note)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
         # Not unbiased itself, even where both counts are.
-        named = f"ratio of two counts, each {answer.estimator}"
-        return dataclasses.replace(answer, estimator=named, origin=origin)
+        return dataclasses.replace(
+            answer, estimator=f"ratio of two counts, each {answer.estimator}", origin=origin
+        )
 
     def difference(
         self,
