@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from sfumato.custody.units import promises_for_units
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import about_chosen_parameters, about_learned_lists
+from sfumato.methods.base import Design
+from sfumato.values.schema import Schema
 
 
 def conditional(
@@ -31,3 +34,9 @@ def conditional(
         each.under(about_lists if each.holds_of_tables else (*about_lists, *about_choices))
         for each in guarantees
     )
+
+
+def promises_of(design: Design, schema: Schema) -> tuple[Guarantee, ...]:
+    """The promises of a design as they may be stated before it is published, for units where the schema declares one."""
+    promises = promises_for_units(design.guarantees(schema), design, schema)
+    return conditional(promises, schema.publishable.learned, design.choices.keys())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.custody.conditions import conditional
-from sfumato.custody.units import design_for_units, promises_for_units
+from sfumato.custody.conditions import promises_of
+from sfumato.custody.units import design_for_units
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
@@ -108,10 +108,8 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             parameter="rows",
         )
     chosen = design_for_units(design, schema)
-    promises = promises_for_units(chosen.guarantees(schema), chosen, schema)
-    guarantees = conditional(promises, schema.publishable.learned, chosen.choices.keys())
     special = chosen.plan_tables(schema, rows, table)
-    return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
+    return Plan(chosen, rows, promises_of(chosen, schema), (*special, *_errors(chosen, schema, rows, table)))
 
 
 def _errors(design: Design, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

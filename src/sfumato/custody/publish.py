@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.conditions import conditional
+from sfumato.custody.conditions import conditional, promises_of
 from sfumato.custody.ledger import Ledger
 from sfumato.custody.ledger.publishing import Say, entered
 from sfumato.custody.unique_rows import Gate
@@ -181,7 +181,7 @@ def publish(
     for each in publication.warnings:
         say(each)
     if withhold_law:
-        for promise in promises_for_units(chosen.guarantees(table.schema), chosen, table.schema):
+        for promise in promises_of(chosen, table.schema):
             say(f"not in the release, since the law is withheld: {promise.statement}")
     gate.warn(say)
     if tell is not None and (unique := gate.result()) is not None:
@@ -290,8 +290,14 @@ def _learned(publication: Publication, schema: Schema) -> tuple[str, ...]:
     unknown = unknown_choices(
         publication.law, publication.chosen_from_private_data, {*asked.names, *attributes}
     )
-    # A method that chose what its law cannot name would write a release that nobody can open.
-    assert not unknown, f"the law {type(publication.law).__name__} does not know {unknown[0]!r} to be chosen"
+    if unknown:
+        # Otherwise it would write a release that nobody can open.
+        raise ParameterError(
+            f"the method says that it chose {unknown[0]!r} from the private rows, and the law of its release, "
+            f"{type(publication.law).__name__}, does not know such a choice. A law names in chosen_from_rows what its method may "
+            "choose. Nothing was published; ask whoever wrote the method to mend it.",
+            parameter="method",
+        )
     return learned_lists(asked, published, schema.publishable.learned)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -225,12 +225,15 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
             "State them under the same relation first: replacing is removing and adding, so it doubles epsilon."
         )
     bounds = {each.rows_per_unit for each in promises}
-    if len(bounds) != 1:
+    if len(bounds) != 1 or len({each.whole_units for each in promises}) != 1:
         raise ParameterError(
-            f"promises compose when they are about the same units, got units of {' and '.join(map(str, sorted(bounds)))} rows. "
+            f"promises compose when they are about the same units, got units of {' and '.join(map(str, sorted(bounds)))} rows, "
+            f"{'some' if any(each.whole_units for each in promises) else 'none'} with all their rows. "
             "State them for the same number of rows first."
         )
-    relation, rows_per_unit = promises[0].relation, promises[0].rows_per_unit
+    alike: dict[str, Any] = {
+        name: getattr(promises[0], name) for name in ("relation", "rows_per_unit", "whole_units")
+    }
     form: Form = "pointwise" if all(each.form == "pointwise" for each in promises) else "additive"
     given = tuple(dict.fromkeys(condition for each in promises for condition in each.given))
     epsilon, delta = sum(each.epsilon for each in promises), sum(each.delta for each in promises)
@@ -239,19 +242,17 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
         return DifferentialPrivacy(
             epsilon=epsilon,
             delta=delta,
-            relation=relation,
             form=form,
             given=given,
-            rows_per_unit=rows_per_unit,
+            **alike,
         )
     rho = sum(rhos)
     return DifferentialPrivacy(
         epsilon=min(epsilon, epsilon_of_rho(rho, delta)),
         delta=delta,
         rho=rho,
-        relation=relation,
         given=given,
-        rows_per_unit=rows_per_unit,
+        **alike,
     )
 
 

@@ -67,24 +67,7 @@ class SmallSumPrivacy(DecoyPromise):
 
         1 where it is about no count at all.
         """
-        if self.is_vacuous:
-            return 1.0
-        gammas = tuple(sorted(self.gamma_by_attribute[name] for name in self.tied_with(attribute)))
-        counts = tuple(range(self.smallest_count, self.largest_small_count + 1))
-        return _best_answer(gammas, counts, self.relative_error, self.smallest_count)
-
-    def averaged(self, attribute: str, releases: int) -> float:
-        """The same for the mean over several releases of the same rows, each with decoys of its own.
-
-        A release more is to the attacker what a tied attribute more is: another draw about the same count.
-        """
-        if self.is_vacuous:
-            return 1.0
-        gammas = tuple(sorted(self.gamma_by_attribute[name] for name in self.tied_with(attribute)))
-        counts = tuple(range(self.smallest_count, self.largest_small_count + 1))
-        return _best_answer(
-            tuple(sorted(gammas * releases)), counts, self.relative_error, self.smallest_count
-        )
+        return averaged_over([self], attribute)
 
     @property
     def is_vacuous(self) -> bool:
@@ -227,12 +210,35 @@ def error_probabilities(
     return np.asarray(np.where(has_below, below, 0.0) + np.where(has_above, above, 0.0))
 
 
+def averaged_over(promises: Sequence[SmallSumPrivacy], attribute: str) -> float:
+    """Smallest probability that the mean over releases of the same rows is wrong, each with decoys of its own.
+
+    A release more is to the attacker what a tied attribute more is: another draw about the same count. What a wrong answer
+    is, and which counts are small, the last promise says; a value that all of them show is as frequent as the highest of
+    their thresholds.
+
+    Examples
+    --------
+    >>> promise = SmallSumPrivacy(gamma_by_attribute={"job": 10}, relative_error=0.3, largest_small_count=10)
+    >>> round(averaged_over([promise, promise], "job"), 3)
+    0.124
+    """
+    asked, smallest = promises[-1], max(each.smallest_count for each in promises)
+    if smallest > asked.largest_small_count:
+        return 1.0
+    gammas = (each.gamma_by_attribute[name] for each in promises for name in each.tied_with(attribute))
+    counts = tuple(range(smallest, asked.largest_small_count + 1))
+    return _best_answer(tuple(sorted(gammas)), counts, asked.relative_error, smallest)
+
+
 @lru_cache(maxsize=256)
 def _best_answer(
     gammas: tuple[int, ...], counts: tuple[int, ...], relative_error: float, smallest_count: int
 ) -> float:
     """The smallest error probability over counts and over which of several tied draws are averaged."""
-    chosen = {each for number in range(1, len(gammas) + 1) for each in itertools.combinations(gammas, number)}
+    # Draws of one gamma are alike, so that only how many of them are averaged matters.
+    of_each = [[(gamma,) * number for number in range(gammas.count(gamma) + 1)] for gamma in set(gammas)]
+    chosen = [tuple(itertools.chain(*each)) for each in itertools.product(*of_each) if any(each)]
     return min(
         float(
             error_probabilities(

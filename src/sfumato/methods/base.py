@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -35,7 +36,9 @@ class Design(Frozen):
     """What it does to the data, in two or three sentences."""
     weaknesses: ClassVar[tuple[str, ...]]
     """What an attacker may still do; repeated in every manifest."""
-    published_twice: ClassVar[str]
+    published_twice: ClassVar[str] = (
+        "What a second release of the same rows tells together with the first is not known: take it that a person is better known by both."
+    )
     """What a second release of the same rows adds to the first."""
     citations: ClassVar[tuple[str, ...]]
     """The works it comes from."""
@@ -60,20 +63,17 @@ class Design(Frozen):
         """
         return {}
 
-    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
-        """What so many releases of the same rows by this design tell together, in numbers where it has a formula for them.
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
+        """What releases of the same rows by this method tell together, in numbers where it has a formula for them.
 
         Parameters
         ----------
-        promises
-            What each of them promises.
-        sizes
-            Published attribute to its number of categories, where it is known.
         releases
-            How many there are; at least two.
+            Two or more, in the order in which they were made. Their parameters may differ.
         """
-        del promises, sizes, releases
-        return self.published_twice
+        del releases
+        return cls.published_twice
 
     def planned_law(self, schema: Schema) -> Law | None:
         """The law from which a plan takes the errors of every attribute's counts.
@@ -121,6 +121,28 @@ class Design(Frozen):
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """One of several releases of the same rows, as their custodian remembers it.
+
+    Parameters
+    ----------
+    design
+        The method with its parameters.
+    promises
+        What it promises, with what that takes as known.
+    sizes
+        Published attribute to its number of categories, where it is known.
+    number_of_rows
+        Of the private table.
+    """
+
+    design: Design
+    promises: tuple[Guarantee, ...]
+    sizes: Mapping[str, int]
+    number_of_rows: int
 
 
 METHODS = Family("sfumato.methods", Design, "method", module="design")

@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sfumato.custody.conditions import promises_of
 from sfumato.custody.ledger.book import Entry, Ledger
 from sfumato.custody.ledger.composing import compose_entries
-from sfumato.custody.units import promises_for_units
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.fingerprinting import fingerprint_of_splits
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.fingerprints import Fingerprint, fingerprint
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import PublishedBeforeError
-from sfumato.guarantees import Guarantee
-from sfumato.methods.base import Design
+from sfumato.methods.base import Design, Repetition
 from sfumato.values.schema import Role
 
 Say = Callable[[str], None]
@@ -37,7 +36,7 @@ def entered(
     """
     found = _fingerprint(table, ledger)
     _refuse_or_say(ledger, found, table, design, again=again, say=say)
-    guarantees = tuple(each.model_dump(mode="json") for each in _promises(design, table))
+    guarantees = tuple(each.model_dump(mode="json") for each in promises_of(design, table.schema))
     entry = ledger.enter(folder, found, design.to_dict(), guarantees, _sizes(table))
     try:
         yield entry
@@ -45,10 +44,6 @@ def entered(
         ledger.cancel(entry)
         raise
     ledger.confirm(entry)
-
-
-def _promises(design: Design, table: PrivateTable) -> tuple[Guarantee, ...]:
-    return promises_for_units(design.guarantees(table.schema), design, table.schema)
 
 
 def _sizes(table: PrivateTable) -> dict[str, int]:
@@ -69,7 +64,7 @@ def _refuse_or_say(
     """Refuse what adds up to more than one release; say what cannot be refused for certain."""
     earlier = ledger.of_table(found)
     out = [each for each in earlier if each.counts]
-    planned = [(design, _promises(design, table), _sizes(table))]
+    planned = [Repetition(design, promises_of(design, table.schema), _sizes(table), found.number_of_rows)]
     if out and not again:
         raise PublishedBeforeError(
             f"this table was published on {out[-1].when} by {out[-1].method} ({out[-1].folder}), and that release is "

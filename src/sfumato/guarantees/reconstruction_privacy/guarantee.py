@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -156,19 +156,6 @@ class ReconstructionPrivacy(Guarantee):
         options = {key: value for key, value in self._parameters.items() if key != "error_probability"}
         return exact_tails(rows, count, **options)
 
-    def repeated(self, releases: int) -> str:
-        """How often a group that all share a value is reconstructed well from one release and from several.
-
-        Draws are fresh in each, so that m of them are as many perturbed rows as one of a group of m times the size.
-        """
-        rows = self.uniform_cap
-        once, together = (1 - self.true_tails(rows * number, 1.0).within for number in (1, releases))
-        return (
-            f"Of a group of {rows} rows that all share a value, one release gives a frequency that is more than "
-            f"{percent_as_stated(self.relative_error)} off with probability {once:.2g}, and the mean over {releases} with "
-            f"{together:.2g}."
-        )
-
     @property
     def sentence(self) -> str:
         """The promise with its numbers, and how much the numbers are worth."""
@@ -198,6 +185,29 @@ class ReconstructionPrivacy(Guarantee):
             f"same {self.sensitive}, that estimate still comes within {percent(self.relative_error)} of the truth with "
             f"probability {percent(within)}."
         )
+
+
+def repeated(promises: Sequence[ReconstructionPrivacy]) -> str:
+    """How often a group that all share a value is reconstructed well from one release and from several.
+
+    Draws are fresh in each, so that m alike are as many perturbed rows as one of a group of m times the size. Of releases
+    that are not alike an attacker can take those that tell most and leave the others: what they give is an upper end.
+    """
+    alike = [
+        (each, sum(each.under(other.given) == other.under(each.given) for other in promises))
+        for each in promises
+    ]
+    found = [
+        (1 - each.true_tails(each.uniform_cap * number, 1.0).within, each, number) for each, number in alike
+    ]
+    together, best, number = min(found, key=lambda each: each[0])
+    once = 1 - best.true_tails(best.uniform_cap, 1.0).within
+    is_all = number == len(promises)
+    return (
+        f"Of a group of {best.uniform_cap} rows that all share a value, one release gives a frequency that is more than "
+        f"{percent_as_stated(best.relative_error)} off with probability {once:.2g}, and the mean over {len(promises)} with "
+        f"{'' if is_all else 'probability at most '}{together:.2g}."
+    )
 
 
 def require_achievable(

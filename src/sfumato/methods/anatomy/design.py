@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ from sfumato.methods.anatomy.kernels import (
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.anatomy.plan import intersect_buckets
-from sfumato.methods.base import Design
+from sfumato.methods.base import Design, Repetition
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.bounds import MOST_ROWS
@@ -102,18 +103,23 @@ class Anatomy(Design):
         first = schema.with_role(Role.SENSITIVE)[0]
         return cls(l_value=EXAMPLE_SIZE, attribute=first.name)
 
-    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
-        """How many people are certain, and how often a value is named, by intersecting buckets."""
-        watched = [each.attribute for each in promises if isinstance(each, LDiversity)]
-        if not watched or watched[0] not in sizes:
-            return self.published_twice
-        values = sizes[watched[0]]
-        found = intersect_buckets(self.l_value, values, releases)
-        return (
-            f"{self.published_twice} After {releases} releases in buckets of {self.l_value}, for {values} equally frequent values: "
-            f"{percent(found.certain, decimals=1)} of the people are certain, and a guess among the values left is right with "
-            f"{found.chance:.2f} on average, where one release leaves 1 in {self.l_value}."
-        )
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
+        """How many people are certain, and how often a value is named, by intersecting buckets of each attribute."""
+        told = [cls.published_twice]
+        watched = [(one, each) for one in releases for each in one.promises if isinstance(each, LDiversity)]
+        for name in dict.fromkeys(each.attribute for _, each in watched):
+            l_values = [math.floor(each.l_value) for _, each in watched if each.attribute == name]
+            values = max(one.sizes.get(name, 0) for one, _ in watched)
+            if len(l_values) < 2 or not values:
+                continue
+            found = intersect_buckets(l_values, values)
+            told.append(
+                f"After {len(l_values)} releases in buckets of {' and '.join(map(str, sorted(set(l_values))))}, for {values} equally "
+                f"frequent values: {percent(found.certain, decimals=1)} of the people are certain, and a guess among the values "
+                f"left is right with {found.chance:.2f} on average, where one release leaves 1 in {max(l_values)}."
+            )
+        return " ".join(told)
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """l-diversity of the sensitive attribute."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -22,17 +23,15 @@ class Intersection:
     chance: float
 
 
-def intersect_buckets(l_value: int, values: int, releases: int) -> Intersection:
-    """Intersect as many buckets of a person, drawn independently, for values that are equally frequent.
+def intersect_buckets(l_values: Sequence[int], values: int) -> Intersection:
+    """Intersect a person's buckets, drawn independently, for values that are equally frequent.
 
     Parameters
     ----------
-    l_value
-        Different values of a bucket, the person's own included.
+    l_values
+        Different values of the bucket of each release, the person's own included.
     values
         That there are.
-    releases
-        Of the same rows.
 
     Notes
     -----
@@ -42,12 +41,13 @@ def intersect_buckets(l_value: int, values: int, releases: int) -> Intersection:
 
     Examples
     --------
-    >>> round(intersect_buckets(2, 14, 2).certain, 4), round(intersect_buckets(4, 14, 1).chance, 4)
+    >>> round(intersect_buckets((2, 2), 14).certain, 4), round(intersect_buckets((4,), 14).chance, 4)
     (0.9231, 0.25)
     """
-    others, drawn = max(values, l_value) - 1, l_value - 1
-    left = {drawn: 1.0}
-    for _ in range(releases - 1):
+    others = max(values, *l_values) - 1
+    first, *more = (each - 1 for each in l_values)
+    left = {first: 1.0}
+    for drawn in more:
         after: dict[int, float] = {}
         for number, probability in left.items():
             for kept in range(max(0, drawn - (others - number)), min(number, drawn) + 1):

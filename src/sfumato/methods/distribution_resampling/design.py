@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -10,7 +12,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
-from sfumato.methods.base import Design
+from sfumato.methods.base import Design, Repetition
 from sfumato.methods.distribution_resampling.kernels import ResampleCodes
 from sfumato.methods.distribution_resampling.law import ResampledRows
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
@@ -65,6 +67,20 @@ class DistributionResampling(Design):
         """There is nothing to choose."""
         del schema
         return cls()
+
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
+        """How surely a value that one person holds is shown at least once."""
+        rows = max(each.number_of_rows for each in releases)
+        # Every row of every release shows it with probability 1 / N.
+        once, together = (
+            -math.expm1(number * rows * math.log1p(-1 / rows)) if rows > 1 else 1.0
+            for number in (1, len(releases))
+        )
+        return (
+            f"{cls.published_twice} A value that one of {rows:,} people holds is shown at all with probability {once:.3f} by one "
+            f"release, and with {together:.3f} by {len(releases)}."
+        )
 
     def drawn(self, schema: Schema) -> tuple[str, ...]:
         """Attributes that are drawn anew: the sensitive ones.

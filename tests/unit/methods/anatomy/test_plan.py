@@ -20,7 +20,7 @@ def test_the_formula_is_what_all_sets_give(l_value, values, releases):
     """Every choice of the other values of every bucket, all alike."""
     buckets = [set(each) for each in itertools.combinations(range(values - 1), l_value - 1)]
     left = [len(set.intersection(*each)) for each in itertools.product(buckets, repeat=releases)]
-    found = intersect_buckets(l_value, values, releases)
+    found = intersect_buckets([l_value] * releases, values)
     assert found.certain == pytest.approx(float(Fraction(left.count(0), len(left))))
     assert found.chance == pytest.approx(float(sum(Fraction(1, 1 + each) for each in left) / len(left)))
 
@@ -41,8 +41,10 @@ def test_the_formula_is_what_publishing_gives(l_value, releases):
         held[groups, values] = True
         possible &= held[groups]
     left = possible.sum(axis=1)
-    found = intersect_buckets(l_value, 14, releases)
+    found = intersect_buckets([l_value] * releases, 14)
     assert (left == 1).mean() == pytest.approx(found.certain, abs=0.03)
     assert (1 / left).mean() == pytest.approx(found.chance, abs=0.03)
     # One release fewer would not pass.
-    assert (1 / left).mean() != pytest.approx(intersect_buckets(l_value, 14, releases - 1).chance, abs=0.03)
+    assert (1 / left).mean() != pytest.approx(
+        intersect_buckets([l_value] * (releases - 1), 14).chance, abs=0.03
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -31,13 +31,14 @@ from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity, Variant
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.t_closeness import Ground, TCloseness
-from sfumato.methods.base import Design
+from sfumato.methods.base import Design, Repetition
 from sfumato.methods.generalization.design.criteria import (
     class_criterion,
     read_criterion,
     refuse_unreachable,
     require_fit,
 )
+from sfumato.methods.generalization.design.intersecting import intersected_classes
 from sfumato.methods.generalization.design.recoding import (
     Recoded,
     count_rows,
@@ -210,6 +211,11 @@ class Generalization(Design):
             **({"criteria": criteria} if criteria else {}),
             "search": self.search,
         }
+
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
+        """How few rows fit a person's classes in all releases."""
+        return f"{cls.published_twice} {intersected_classes(releases)}"
 
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """k-anonymity, and what else was asked for."""

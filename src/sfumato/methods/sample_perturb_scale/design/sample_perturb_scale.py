@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -19,14 +18,21 @@ from sfumato.guarantees.reconstruction_privacy.guarantee import (
     Bound,
     Cap,
     ReconstructionPrivacy,
+    repeated,
     require_achievable,
 )
-from sfumato.methods.base import Design
+from sfumato.methods.base import Design, Repetition
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import (
     MergedSchema,
     MergedValues,
     learn_merged_values,
     merge_schema,
+)
+from sfumato.methods.sample_perturb_scale.design.told import (
+    ASSUMPTIONS,
+    ROUNDING_ASSUMPTION,
+    about_people_alone,
+    warn_of_two_categories,
 )
 from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
     fixed_size_quotas,
@@ -298,21 +304,28 @@ class SamplePerturbScale(Design):
             settled={"merged_values": merged_values} if merged_values else {},
         )
 
-    def _chosen(self, merged_values: MergedValues) -> dict[str, str]:
-        """What a manifest says of values merged by looking at the private rows."""
-        if self.merged_values is not None:
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """That values are merged by looking at the private rows; which, only a table tells."""
+        if self.merge == "none" or self.merged_values is not None:
             return {}
         reason = (
             f"values whose distributions of the sensitive attribute a chi-square test ({self.degrees_of_freedom} degrees "
             f"of freedom, level {SIGNIFICANCE}) does not tell apart, joined by {self.merge}"
         )
-        return {f"merged values of {name}": reason for name in merged_values}
+        return {"merged values": reason}
 
-    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+    def _chosen(self, merged_values: MergedValues) -> dict[str, str]:
+        """What a manifest says of them, by attribute."""
+        return {f"{what} of {name}": how for what, how in self.choices.items() for name in merged_values}
+
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
         """How often a reconstruction of a group that all share a value is right, from all samples together."""
-        del sizes
-        told = (each.repeated(releases) for each in promises if isinstance(each, ReconstructionPrivacy))
-        return " ".join((self.published_twice, *told))
+        promises = [
+            each for one in releases for each in one.promises if isinstance(each, ReconstructionPrivacy)
+        ]
+        return f"{cls.published_twice} {repeated(promises)}"
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
         """Caps with their true tails, rows kept and errors to expect; with a table, what becomes of its groups."""
@@ -326,16 +339,6 @@ class SamplePerturbScale(Design):
         quotas = self.quotas(groups, promise, NoiseSource.from_operating_system())
         shown = (merged_table(merged_values),) if merged_values else ()
         return (*tables, *shown, *private_tables(promise, self.law(promise), merged.schema, groups, quotas))
-
-
-ASSUMPTIONS = (
-    "The sensitive values of different people are not tied to each other.",
-    "The attacker has no outside knowledge of how the quasi-identifiers go together with the sensitive attribute.",
-)
-ROUNDING_ASSUMPTION = (
-    "Rounding may make a sample slightly larger than its cap, and scaling by its random size shifts estimates by less "
-    "than a sampled row: promise and unbiasedness hold apart from that (strict = false)."
-)
 
 
 def personal_roles(schema: Schema) -> tuple[tuple[Attribute, ...], Attribute]:
@@ -377,23 +380,3 @@ def count_groups(
         recoding=merged.recoding,
     )
     return groups, CellParts.of(cells, counted.portions, counted.occupied.counts)
-
-
-def warn_of_two_categories(promise: ReconstructionPrivacy) -> None:
-    """Warn where the paper's assumption of three or more categories fails."""
-    if promise.size == 2:
-        warnings.warn(
-            f"{promise.sensitive!r} has two categories; the paper assumes more, because an attacker who can rule out "
-            "one of two values knows the other. The caps are as computed, the promise says less.",
-            stacklevel=3,
-        )
-
-
-def about_people_alone(promise: ReconstructionPrivacy) -> str:
-    """What a promise about reconstructed groups leaves of a person who is a group by himself."""
-    # Kept, or redrawn as it was.
-    shown = promise.retention + (1 - promise.retention) / promise.size
-    return (
-        f"people alone in their group: nobody is sampled away from it, and the published {promise.sensitive} is the true one "
-        f"with probability {shown:.3g}"
-    )

@@ -12,11 +12,10 @@ from sfumato.chance.partition import Partition, largest_group_size
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
-from sfumato.guarantees import Guarantee
 from sfumato.guarantees.large_sum_utility import LargeSumUtility
 from sfumato.guarantees.odds_factor import OddsFactor
-from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
-from sfumato.methods.base import Design
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy, averaged_over
+from sfumato.methods.base import Design, Repetition
 from sfumato.methods.splu_gen.design.count_phase import CountPhase
 from sfumato.methods.splu_gen.kernels.rows import Drawn, ShowDecoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
@@ -284,22 +283,26 @@ class SPLUGen(Design):
             return {}
         return {"rows left out": f"those whose sensitive value fewer than {rarest} rows hold"}
 
-    def published_again(self, promises: Sequence[Guarantee], sizes: Mapping[str, int], releases: int) -> str:
+    @classmethod
+    def published_again(cls, releases: Sequence[Repetition]) -> str:
         """How seldom the mean of the published counts is wrong, and the odds of a value that is shown every time."""
-        del sizes
-        told = [self.published_twice]
-        for each in promises:
-            if isinstance(each, SmallSumPrivacy) and not each.is_vacuous:
-                name = min(each.gamma_by_attribute, key=each.error_probability)
-                told.append(
-                    f"A count of {name} up to {each.largest_small_count} was wrong by more than "
-                    f"{percent_as_stated(each.relative_error)} with probability {each.error_probability(name):.3f}; the mean over "
-                    f"{releases} releases is with {each.averaged(name, releases):.3f}."
-                )
-            if isinstance(each, OddsFactor):
-                told.append(
-                    f"A row that shows a value in all of them has its odds factor to the power of {releases}."
-                )
+        told = [
+            cls.published_twice,
+            f"A row that shows a value in all {len(releases)} has the product of its odds factors.",
+        ]
+        sums = [each for one in releases for each in one.promises if isinstance(each, SmallSumPrivacy)]
+        shared = [
+            name
+            for name in sums[-1].gamma_by_attribute
+            if all(name in each.gamma_by_attribute for each in sums)
+        ]
+        if shared and max(each.smallest_count for each in sums) <= sums[-1].largest_small_count:
+            name = min(shared, key=lambda each: averaged_over(sums, each))
+            told.append(
+                f"A count of {name} up to {sums[-1].largest_small_count} was wrong by more than "
+                f"{percent_as_stated(sums[-1].relative_error)} with probability {sums[-1].error_probability(name):.3f} in the last of "
+                f"{len(sums)} releases; the mean over them is with {averaged_over(sums, name):.3f}."
+            )
         return " ".join(told)
 
     def plan_tables(self, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:
