@@ -170,6 +170,34 @@ def test_a_weaker_statement_is_a_promise_too(case, copied):
 CERTIFIED = "the certificate of an independent body that nobody can be identified"
 
 
+def counts_alone(block):
+    """States what the counts cost, and nothing for the columns that were learned before."""
+    law = block["law"]
+    spent = len(law["columns"]) * law["matrix"]["epsilon"] + law["total"]["epsilon"]
+    law.pop("columns_epsilon", None)
+    for promise in block["guarantees"]:
+        if promise["guarantee"] == "differential-privacy":
+            promise["epsilon"] = spent * (1 + 1e-9) * (2 if promise["relation"] == "replace-one" else 1)
+
+
+def test_learned_columns_are_paid_for_or_taken_as_known(copied):
+    """An epsilon that covers no more than the counts is not that of a release whose columns came from the rows."""
+    folder = copied("cut")
+    rewritten(folder, counts_alone)
+    with pytest.raises(SfumatoError, match="neither pays for it nor takes it as known"):
+        load_release(folder)
+
+
+def test_columns_that_are_paid_for_cost_what_the_law_says(copied):
+    """The counts' epsilon beside a law that spends some on the columns is too small; without the law's word it is believed."""
+    folder = copied("cut")
+    rewritten(folder, lambda block: block["law"].pop("columns_epsilon"))
+    assert load_release(folder).guarantees
+    rewritten(folder, lambda block: block["law"].update(columns_epsilon=2.0))
+    with pytest.raises(SfumatoError, match="do not follow from its law"):
+        load_release(folder)
+
+
 def chosen(name, how="looked at the rows"):
     """A parameter said to have been chosen from the rows, and a promise that takes it as known, by the tool's words."""
 

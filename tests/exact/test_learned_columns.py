@@ -25,7 +25,7 @@ from sfumato.methods.columnized_counts.design import ColumnizedCounts, choice, c
 from sfumato.methods.columnized_counts.kernels.clustering import overlapping_columns
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity, count_pairs, pair_sensitivity
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.noisy_rows import LEARNED_COLUMNS
+from sfumato.methods.columnized_counts.law.promising import LEARNED_COLUMNS
 from sfumato.values.schema import Schema
 
 MOST_ROWS = 2

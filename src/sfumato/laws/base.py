@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -121,6 +121,21 @@ class Law(Frozen):
         knows the published column knows nothing of the others but what the true column tells.
         """
         return self.is_row_by_row
+
+    def conditions_of(self, chosen: Collection[str], stated: Guarantee, schema: Schema) -> tuple[str, ...]:
+        """What a promise must take as known for choices that the law accounts for by itself; none unless it says otherwise.
+
+        Parameters
+        ----------
+        chosen
+            What was chosen from the private rows, as the release declares it.
+        stated
+            The promise as the release makes it.
+        schema
+            Of the release.
+        """
+        del chosen, stated, schema
+        return ()
 
     def withheld(self) -> Law | None:
         """The law that names what was changed and keeps the numbers back; None where nothing would stay valid."""

@@ -47,6 +47,11 @@ def refuse_stronger_promises(release: Release) -> None:
                 f"the release promises {name} without saying that parameters were chosen from the private rows, as it says "
                 "elsewhere. Do not rely on this release, and ask where it comes from."
             )
+        if not stated.is_under(law.conditions_of(declared, stated, release.schema)):
+            raise ReleaseDamagedError(
+                f"the release promises {name} of something that was learned from the private rows, and neither pays for it nor "
+                "takes it as known. Do not rely on this release, and ask where it comes from."
+            )
         _refuse_foreign_words(release, stated, {*lists, *choices, *law.own_conditions})
 
 

@@ -26,12 +26,8 @@ from sfumato.methods.columnized_counts.design.tables import (
 from sfumato.methods.columnized_counts.kernels.clustering import Groups
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import (
-    LEARNED_COLUMNS,
-    PUBLIC_SIZE,
-    TRUNCATION_KEY,
-    NoisyRows,
-)
+from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.methods.columnized_counts.law.promising import LEARNED_COLUMNS, PUBLIC_SIZE, TRUNCATION_KEY
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
 from sfumato.release.publication import Publication
@@ -352,6 +348,7 @@ class ColumnizedCounts(Design):
             column_budget=self.column_budget if self.is_truncated else None,
             total=total,
             public_size=self.public_size,
+            columns_epsilon=self.schema_epsilon or None,
         )
 
     def _assumptions(self) -> tuple[str, ...]:

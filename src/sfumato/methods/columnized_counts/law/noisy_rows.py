@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from sfumato.chance.noise import scale_at_least
 from sfumato.errors import NotIdentifiableError
 from sfumato.guarantees import Guarantee
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.laws.asking import answer, names_of, require_small, shape_of, without_errors
 from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
@@ -30,25 +26,23 @@ from sfumato.methods.columnized_counts.law.columns import (
 )
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.methods.columnized_counts.law.noisy_sums import NoisySums
+from sfumato.methods.columnized_counts.law.promising import (
+    LEARNED_COLUMNS,
+    PUBLIC_SIZE,
+    TRUNCATION_KEY,
+    promised,
+    unless_paid,
+)
 from sfumato.methods.columnized_counts.law.row_beliefs import posterior_of_rows
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.arrays import Floats
-from sfumato.values.bounds import MOST_ROWS
+from sfumato.values.bounds import LARGEST_EPSILON, MOST_ROWS
 from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates
 from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
-
-TRUNCATION_KEY = "the public key of truncation"
-"""What a promise takes as known where a key decides which parts a row loses."""
-
-PUBLIC_SIZE = "the number of rows or units, which is stated as public"
-"""What a promise takes as known where the number of rows is published as it is."""
-
-LEARNED_COLUMNS = "the columns, which were learned from the same rows"
-"""What a promise takes as known where no share of epsilon was spent on learning them."""
 
 DEPENDABLE = 0.99
 """Release probability from which a single published row is not there by luck."""
@@ -77,6 +71,8 @@ class NoisyRows(Law):
         The number of rows, or units, with noise.
     public_size
         The same where it is public; one of the two, or neither.
+    columns_epsilon
+        Spent on learning which attributes, or items, make a column; None where they were given or learned for nothing.
 
     Notes
     -----
@@ -104,6 +100,7 @@ class NoisyRows(Law):
     column_budget: Annotated[int, Field(ge=1, le=100_000)] | None = None
     total: NoisyTotal | None = None
     public_size: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
+    columns_epsilon: Annotated[float, Field(gt=0, le=LARGEST_EPSILON)] | None = None
 
     chosen_from_rows: ClassVar[tuple[str, ...]] = ("columns",)
     # Paid for with a share of epsilon, or taken as known.
@@ -129,39 +126,23 @@ class NoisyRows(Law):
         return self
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
-        """Semantic k-anonymity, and differential privacy of as many columns as a row may be in and of the number of rows.
-
-        A row that loses some of its parts to the column budget does so by chance, which costs the pointwise form,
-        or by a public key, given which it is kept (Li and Li, theorem 7).
-        """
+        """Semantic k-anonymity; differential privacy of a row's columns, of the number of rows, of how columns were found."""
         del schema, stated
-        number = len(self.columns) if self.long is None else len(self.long.columns)
-        parts = self.column_budget or number
-        of_total = 0.0 if self.total is None else self.total.epsilon
-        size = () if self.public_size is None else (PUBLIC_SIZE,)
-        numbers: dict[str, Any] = {
-            "epsilon": scale_at_least(parts * Fraction(self.matrix.epsilon) + Fraction(of_total)),
-            "delta": scale_at_least(parts * Fraction(self.matrix.delta)),
-            "whole_units": self.long is not None,
-        }
-        forms: list[dict[str, Any]] = [{"form": "pointwise", "given": size}]
-        if parts < number:
-            forms = [
-                {"form": "additive", "given": size},
-                {"form": "pointwise", "given": (TRUNCATION_KEY, *size)},
-            ]
-        added = [DifferentialPrivacy(**numbers, **form, relation="add-remove") for form in forms]
-        return (
-            SemanticKAnonymity(
-                k=self.matrix.k,
-                epsilon=of_total,
-                scope="each-column" if number > 1 else "table",
-                whole_units=self.long is not None,
-                given=size,
-            ),
-            *added,
-            *(each.for_replacing() for each in added),
+        return promised(
+            self.matrix,
+            number=len(self.columns) if self.long is None else len(self.long.columns),
+            column_budget=self.column_budget,
+            total_epsilon=0.0 if self.total is None else self.total.epsilon,
+            columns_epsilon=self.columns_epsilon or 0.0,
+            is_size_public=self.public_size is not None,
+            whole_units=self.long is not None,
         )
+
+    def conditions_of(self, chosen: Collection[str], stated: Guarantee, schema: Schema) -> tuple[str, ...]:
+        """That the columns are taken as known, where they were learned and nothing was paid for it."""
+        if "columns" not in chosen or self.columns_epsilon:
+            return ()
+        return unless_paid(stated, self.promises(schema, stated))
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> NoisySums:
         """Published rows of the column that answers.
