@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import itertools
 import json
@@ -17,7 +18,8 @@ import pytest
 from conformance.sabotage import off_by_fifty, sabotage, too_narrow, without_covariance
 from samples import SCHEMA, people
 from sfumato import METHODS, RandomizedResponse, load_release, publish, read_table
-from sfumato.errors import ParameterError, ReleaseUnsupportedError
+from sfumato.custody.ledger import Ledger
+from sfumato.errors import ParameterError, PublishedBeforeError, ReleaseUnsupportedError
 from sfumato.laws import LAWS
 from sfumato.testing import check_method
 
@@ -150,6 +152,29 @@ def test_it_is_used_from_the_command_line_like_our_own(tmp_path):
     refused = run(tmp_path, "broken", "query", "release", "job = 'Care'")
     assert refused.returncode == 1
     assert "'swapped-rows'" in refused.stderr
+
+
+def test_a_choice_that_its_law_does_not_name_is_refused_in_a_sentence(swapping, monkeypatch, tmp_path):
+    """It would write a release that nobody can open; that is its author's to mend, and nothing is left behind."""
+    made = swapping.publish
+
+    def publish_and_choose(self, table, noise):
+        return dataclasses.replace(
+            made(self, table, noise), chosen_from_private_data={"the moon": "as it stood"}
+        )
+
+    monkeypatch.setattr(swapping, "publish", publish_and_choose)
+    with pytest.raises(ParameterError, match=r"'the moon'.*SwappedRows.*chosen_from_rows"):
+        publish(read_table(people(200), SCHEMA), swapping(share=0.3), tmp_path / "release")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_release_of_it_is_refused_like_our_own(swapping, tmp_path):
+    """Although it says nothing of what two tell together."""
+    table, ledger = read_table(people(200), SCHEMA), Ledger(tmp_path / "ledger.db")
+    publish(table, swapping(share=0.3), tmp_path / "1", ledger=ledger)
+    with pytest.raises(PublishedBeforeError, match="record-swapping: What a second release"):
+        publish(table, swapping(share=0.3), tmp_path / "2", ledger=ledger)
 
 
 def test_a_broken_package_does_not_keep_releases_from_opening(installed, tmp_path):

@@ -12,6 +12,7 @@ from sfumato.custody.plan import plan
 from sfumato.errors import ParameterError, QueryError
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
 
 DESIGN = RandomizedResponse(retention=0.5)
 
@@ -96,3 +97,19 @@ def test_a_design_that_does_not_fit_the_schema_is_refused():
     """An attribute to perturb must exist."""
     with pytest.raises(QueryError, match="did you mean 'job'"):
         plan(RandomizedResponse(retention=0.5, attributes=("jbo",)), SCHEMA, 1000)
+
+
+@pytest.mark.parametrize("merge", ["none", "components"])
+def test_a_plan_of_merged_values_states_the_condition_that_the_release_will(merge):
+    """Which values are merged is chosen from the rows: given before publishing as after."""
+    promises = plan(SamplePerturbScale(retention=0.5, merge=merge), SCHEMA, 1_000).guarantees
+    stated = [each for each in promises if "merged values" in each.statement]
+    assert len(stated) == (0 if merge == "none" else len(promises))
+
+
+def test_values_that_the_custodian_merged_are_no_choice_from_the_rows():
+    """The classes are public then."""
+    design = SamplePerturbScale(
+        retention=0.5, merge="components", merged_values={"sex": [["Female", "Male"]]}
+    )
+    assert not any(each.given for each in plan(design, SCHEMA, 1_000).guarantees)
