@@ -81,7 +81,7 @@ class SmallSumPrivacy(DecoyPromise):
             return (
                 f"small-sum privacy is vacuous here: rows of values that fewer than {self.smallest_count} rows hold were left "
                 f"out, so no published value is held by {self.largest_small_count} rows or fewer. A value that is missing is "
-                f"known to be held by fewer than {self.smallest_count}."
+                f"known to be held by fewer than {self._rarer_than}."
             )
         parts = ", ".join(f"{name} {self.error_probability(name):.4g}" for name in self.gamma_by_attribute)
         return (
@@ -97,15 +97,27 @@ class SmallSumPrivacy(DecoyPromise):
             return ""
         return (
             f"; even for someone who knows that at least {self.smallest_count} rows hold every published value. "
-            "Rarer values are left out, and known to be rarer"
+            f"A value that is missing is known to be held by fewer than {self._rarer_than}"
         )
+
+    @property
+    def _how_rare(self) -> str:
+        if len(self.gamma_by_attribute) == 1:
+            return "and known to be that rare"
+        return "and so are values that are that rare when the people with such values are left out"
+
+    @property
+    def _rarer_than(self) -> str:
+        """Of which rows a value that is left out had too few: rows go with the rare values of other attributes, too."""
+        are_several = len(self.gamma_by_attribute) > 1
+        return f"{self.smallest_count}{' of the rows that the other attributes leave' if are_several else ''}"
 
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
         if self.is_vacuous:
             return (
-                f"Values that fewer than {self.smallest_count} people share are left out, and known to be that rare; about "
+                f"Values that fewer than {self.smallest_count} people share are left out, {self._how_rare}; about "
                 "numbers of more people nothing is promised."
             )
         smallest = min(map(self.error_probability, self.gamma_by_attribute))

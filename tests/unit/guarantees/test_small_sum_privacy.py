@@ -208,3 +208,18 @@ def test_small_sums_of_nobody_without_error_or_release_are_refused(counts, error
     with pytest.raises(ParameterError, match="counts of 1 or more"):
         error_probabilities(counts, 2, error, releases=releases)
     assert error_probabilities([1], 2, 0.3, releases=1).shape == (1,)
+
+
+@pytest.mark.parametrize("largest_small_count", [3, 10])
+@pytest.mark.parametrize("names", [("drug",), ("drug", "illness")])
+def test_missing_values_are_not_said_to_be_rarer_than_they_are(names, largest_small_count):
+    """Of two attributes one loses rows to the other: a value that more rows hold than the threshold may be left out with them."""
+    promise = SmallSumPrivacy(
+        gamma_by_attribute=dict.fromkeys(names, 5),
+        relative_error=0.3,
+        largest_small_count=largest_small_count,
+        smallest_count=5,
+    )
+    of_the_rest = "fewer than 5 of the rows that the other attributes leave"
+    assert (of_the_rest in promise.sentence) == (len(names) > 1)
+    assert "known to be held by fewer than 5" in promise.sentence
