@@ -135,6 +135,17 @@ class LocalDifferentialPrivacy(Guarantee):
             f"published {'row' if self.rows_per_unit == 1 else 'rows'} can change the odds by a factor of at most {odds}.{exception}"
         )
 
+    def describe(self) -> dict[str, str]:
+        """What a manifest states beside the numbers, about the units that the promise is made for."""
+        described = super().describe()
+        if self.rows_per_unit > 1:
+            whose = f"one unit, a person with at most {self.rows_per_unit} rows"
+            described["protected_unit"] = (
+                f"the true values of the perturbed attributes in all rows of {whose}"
+            )
+            described["neighbours"] = f"any two combinations of true values of the rows of {whose}"
+        return described
+
 
 def _joined(names: tuple[str, ...]) -> str:
     return " and ".join(names)

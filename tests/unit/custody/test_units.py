@@ -13,6 +13,7 @@ from sfumato.custody.plan import plan
 from sfumato.custody.units import design_for_units, promises_for_units
 from sfumato.errors import DataError, ParameterError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 
 BOUND = "rows_per_unit = 4"
 
@@ -167,3 +168,13 @@ def test_weights_are_not_published_and_the_release_says_what_it_counts(tmp_path)
     )
     assert release.published_schema.names == ("ward", "illness")
     assert any("weights are not published" in each for each in release.manifest.assumptions)
+
+
+def test_local_promises_for_units_name_the_unit_and_not_a_row():
+    """The epsilon is that of all rows of a person, and so is who is protected."""
+    one = LocalDifferentialPrivacy(epsilon_by_attribute={"job": 0.5})
+    described = one.for_units(3).describe()
+    for key in ("protected_unit", "neighbours"):
+        assert "one row" not in described[key]
+        assert "at most 3 rows" in described[key]
+        assert "one row" in one.describe()[key]
