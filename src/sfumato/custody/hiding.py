@@ -11,6 +11,13 @@ from sfumato.attacks.ratio.attack import GroupCounts, HidingNoise, hiding_noise
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import QueryError
 from sfumato.values.number_text import percent, show_cell
+from sfumato.values.public_grids import epsilon_on_grid
+
+CHOSEN = (
+    "Epsilon is rounded down to 1, 2 or 5 times a power of ten: it is published with the release, and a finer one would tell of the rows. "
+    "It was chosen from them all the same, and noisy-marginals says so with --set chosen_from_private_data.epsilon='to hide groups'."
+)
+"""What the custodian must know of a number that comes from the rows."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +59,20 @@ class HidingPlan:
             return f"{title}\nNothing is disclosed without noise either: no group is far above the overall share."
         if math.isinf(self.noise.scale):
             return f"{title}\nNo noise hides everything."
-        scale, epsilon = show_cell(self.noise.scale), show_cell(self.noise.epsilon)
-        cost = f"It costs {percent(self.noise.relative_error)} of a count on average: accuracy and hiding pull apart."
-        said = f"Laplace scale {scale}, which is epsilon {epsilon} at sensitivity {self.sensitivity:g}"
-        return f"{title}\n{said}\n{cost}"
+        scale = show_cell(self.sensitivity / self.epsilon_to_publish)
+        more = self.noise.epsilon / self.epsilon_to_publish
+        cost = f"It costs {percent(self.noise.relative_error * more)} of a count on average: accuracy and hiding pull apart."
+        said = f"Laplace scale {scale}, which is epsilon {self.epsilon_to_publish:g} at sensitivity {self.sensitivity:g}"
+        return f"{title}\n{said}\n{cost}\n{CHOSEN}"
+
+    @property
+    def _is_finite(self) -> bool:
+        return 0 < self.noise.scale < math.inf
+
+    @property
+    def epsilon_to_publish(self) -> float:
+        """The epsilon, lowered to the grid of 1, 2 and 5 times powers of ten: a finer one would tell of the rows."""
+        return epsilon_on_grid(self.noise.epsilon)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``hiding-noise --json`` prints it."""
@@ -65,6 +82,7 @@ class HidingPlan:
             "sensitivity": self.sensitivity,
             "unknown": list(self.unknown),
             **vars(self.noise),
+            "epsilon_to_publish": self.epsilon_to_publish if self._is_finite else None,
             "private": True,
         }
 

@@ -7,10 +7,13 @@ import json
 import pyarrow as pa
 import pytest
 
+from samples import SCHEMA as PEOPLE
+from samples import people
 from sfumato import RandomizedResponse, Schema, publish, read_table
 from sfumato.custody.choose import METHODS_WITH_GOALS, choose
 from sfumato.custody.plan import plan
 from sfumato.errors import ParameterError
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
 
 SCHEMA = Schema.from_toml("""
 [attributes.ward]
@@ -122,3 +125,15 @@ def test_a_finer_choice_is_refused():
         with pytest.raises(ParameterError, match="more digits would tell"):
             RandomizedResponse(**parameters, chosen_from_private_data={name: "looked at the rows"})
     assert RandomizedResponse(epsilon=0.5, chosen_from_private_data={"epsilon": "looked"}).choices
+
+
+def test_an_epsilon_of_marginals_chosen_from_the_rows_is_coarse_and_said(tmp_path):
+    """As for every planner: the promise takes it as known, and more digits are refused."""
+    chosen = {"epsilon": "to hide groups"}
+    design = NoisyMarginals(epsilon=0.5, chosen_from_private_data=chosen)
+    release = publish(read_table(people(200), PEOPLE), design, tmp_path / "release")
+    condition = "the parameter epsilon, chosen from the private rows"
+    assert all(condition in each.given for each in release.guarantees)
+    assert all(condition in each.given for each in plan(design, PEOPLE, 100).guarantees)
+    with pytest.raises(ParameterError, match="1, 2 or 5 times a power of ten"):
+        NoisyMarginals(epsilon=0.4082, chosen_from_private_data=chosen)

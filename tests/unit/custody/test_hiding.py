@@ -71,3 +71,15 @@ def test_unknown_labels_must_be_labels_and_not_all_of_them(unknown):
     """One that is not there, and all."""
     with pytest.raises(QueryError, match=r"no category|nothing to hide"):
         plan_hiding(table_of([[5, 5], [5, 5]]), "earns", ["group"], unknown=unknown)
+
+
+def test_the_epsilon_to_publish_comes_from_a_coarse_grid():
+    """One person more in the telling group changes the exact number, and nothing that is to be published."""
+    plans = [
+        plan_hiding(table_of([[81, 420 + more], [33_935, 10_786]]), "earns", ["group"]) for more in (0, 1)
+    ]
+    assert plans[0].noise.epsilon != plans[1].noise.epsilon
+    assert [each.epsilon_to_publish for each in plans] == [0.02, 0.02]
+    assert plans[0].summary() == plans[1].summary()
+    assert "epsilon 0.02 at sensitivity 2" in plans[0].summary()
+    assert "scale 100" in plans[0].summary()

@@ -32,15 +32,15 @@ from sfumato.methods.randomized_response.plan.accuracy import (
     promise_table,
     risk_tables,
 )
-from sfumato.methods.randomized_response.plan.grid import (
-    RETENTION_STEP,
-    is_epsilon_on_grid,
-    is_retention_on_grid,
-)
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.batches import CodedBatch
 from sfumato.values.bounds import LARGEST_EPSILON, SMALLEST_EPSILON
 from sfumato.values.long_tables import LongTable
+from sfumato.values.public_grids import (
+    RETENTION_STEP,
+    is_epsilon_on_grid,
+    is_retention_on_grid,
+)
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import LongForm, Role, Schema
 

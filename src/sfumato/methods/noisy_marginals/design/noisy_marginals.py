@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -38,6 +38,7 @@ from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_EPSILON
 from sfumato.values.counts import CountTable
+from sfumato.values.public_grids import is_epsilon_on_grid
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection
@@ -119,6 +120,10 @@ class NoisyMarginals(Design):
     sampler: Literal["sfumato", "opendp"] = Field(
         default="sfumato", description="who draws the noise; opendp needs the extra of that name"
     )
+    chosen_from_private_data: dict[Literal["epsilon"], str] | None = Field(
+        default=None,
+        description="that epsilon was chosen by looking at the private rows, and how; it is then 1, 2 or 5 times a power of ten",
+    )
 
     title: ClassVar[str] = "noisy marginals"
     summary: ClassVar[str] = (
@@ -154,6 +159,11 @@ class NoisyMarginals(Design):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.choices and not is_epsilon_on_grid(self.epsilon):
+            raise ValueError(
+                f"epsilon was chosen from the private rows and must be 1, 2 or 5 times a power of ten, got {self.epsilon}: more "
+                "digits would tell about single people. Round it down."
+            )
         if self.mechanism == "discrete-laplace" and self.delta > 0:
             raise ValueError(
                 f"discrete Laplace noise gives pure epsilon, so delta must be 0, got {self.delta}. "
@@ -258,7 +268,13 @@ class NoisyMarginals(Design):
             not_protected=("the number of rows, which neighbouring tables share",)
             if self.neighbours == "replace-one"
             else (),
+            chosen_from_private_data=self.choices,
         )
+
+    @property
+    def choices(self) -> Mapping[str, str]:
+        """Epsilon, where the custodian says that the rows were looked at for it."""
+        return {str(name): how for name, how in (self.chosen_from_private_data or {}).items()}
 
     def planned_law(self, schema: Schema) -> NoisyCounts | None:
         """The law of the release, of which the answers to declared queries are not known yet."""

@@ -18,7 +18,6 @@ from sfumato.guarantees.conditional_distribution_risk import conditional_distrib
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks, risk_at_share
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.methods.randomized_response.plan.goals import Goal, TotalEpsilon
-from sfumato.methods.randomized_response.plan.grid import RETENTION_STEP, retentions_on_grid
 from sfumato.methods.randomized_response.plan.optimum import (
     LOWEST_RETENTION,
     Constraint,
@@ -29,6 +28,7 @@ from sfumato.methods.randomized_response.plan.optimum import (
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.number_text import percent
+from sfumato.values.public_grids import RETENTION_STEP, retentions_on_grid
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
@@ -86,7 +86,7 @@ def calibrate(
     """The most accurate randomized response that keeps a goal.
 
     A goal on risk looks at the private rows, and the retentions it asks for differ with one person's value: they are
-    rounded down to steps of :data:`~sfumato.methods.randomized_response.plan.grid.RETENTION_STEP`, and the design says
+    rounded down to steps of :data:`~sfumato.values.public_grids.RETENTION_STEP`, and the design says
     that they were chosen.
 
     Parameters

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -47,3 +49,19 @@ def is_epsilon_on_grid(epsilon: float) -> bool:
     (True, True, False)
     """
     return f"{epsilon:e}".rstrip("0123456789").rstrip("+-e").rstrip("0").rstrip(".") in ("1", "2", "5")
+
+
+def epsilon_on_grid(epsilon: float) -> float:
+    """The largest of 1, 2 and 5 times powers of ten that is not above an epsilon.
+
+    Examples
+    --------
+    >>> [epsilon_on_grid(each) for each in (0.0731, 0.2, 4.99, 1_000.0)]
+    [0.05, 0.2, 2.0, 1000.0]
+    """
+    power = math.floor(math.log10(epsilon))
+    # Written as text, so that 2 times a tenth is the double that 0.2 is read as; the logarithm may be one too large.
+    steps = [
+        float(f"{digit}e{exponent}") for exponent in (power - 1, power, power + 1) for digit in (1, 2, 5)
+    ]
+    return max(each for each in steps if each <= epsilon)
