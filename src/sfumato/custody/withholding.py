@@ -37,8 +37,8 @@ def without_law(publication: Publication, method: str) -> Publication:
     if law is None:
         raise ParameterError(
             f"the law of a release by {method} cannot be withheld: without it, nothing that is computed from the release would "
-            "be valid. Only the law of rows that are redrawn one by one can (randomized-response). Publish with the law, or "
-            "by that method.",
+            "be valid. Only the law of rows that are redrawn one by one can (randomized-response of tables that are not unit-item-value "
+            "data). Publish with the law, or such a table by that method.",
             parameter="withhold_law",
         )
     return replace(

@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 
+import pyarrow as pa
 import pytest
 
 from foreign import rewritten
@@ -22,6 +23,7 @@ from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.laws import LAWS
 from sfumato.release.verifying import verify_release
 from sfumato.testing import in_memory, release_in_memory
+from sfumato.values.schema import Schema
 
 TABLE = in_memory(read_table(people(900), SCHEMA))
 BOTH = ("sex", "job")
@@ -207,3 +209,16 @@ def test_an_audit_asks_for_a_release_with_its_law(withheld):
 
     with pytest.raises(ParameterError, match="withholds its law"):
         design_of(withheld)
+
+
+def test_baskets_are_not_sent_to_the_method_that_they_came_by(tmp_path):
+    """Their law has no withheld form either, and the refusal says which tables have one."""
+    schema = Schema.from_toml(
+        '[long]\nunit = "who"\nitem = "what"\n[attributes.who]\nrole = "unit"\n'
+        '[attributes.what]\nrole = "sensitive"\ncategories = ["a", "b"]\n'
+    )
+    rows = pa.table({"who": [f"u{number}" for number in range(40)], "what": ["a", "b"] * 20})
+    with pytest.raises(ParameterError, match="tables that are not unit-item-value"):
+        publish(
+            read_table(rows, schema), RandomizedResponse(retention=0.5), tmp_path / "r", withhold_law=True
+        )
