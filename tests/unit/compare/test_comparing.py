@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import stat
 
 import numpy as np
 import pytest
@@ -89,6 +90,13 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(tmp_path, monkeypatch, afte
     kept = {each: each.stat().st_mtime_ns for each in files}
     assert same(run(tmp_path / "stopped"), whole)
     assert {each: each.stat().st_mtime_ns for each in files} == kept
+
+
+def test_the_folder_of_a_comparison_is_its_owners_alone(tmp_path):
+    """It holds figures about few people and a digest of the rows, from which who knows the others can tell the last."""
+    run(tmp_path / "out", candidates=DESIGNS[:1])
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "out" / "run.json").stat().st_mode) == 0o600
 
 
 def test_other_rows_in_the_same_folder_are_refused(tmp_path):
