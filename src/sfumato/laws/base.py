@@ -99,8 +99,7 @@ class Law(Frozen):
     chosen_from_rows: ClassVar[tuple[str, ...]] = ()
     """What may have been chosen from the private rows to make such a release, in the words that a promise names it by.
 
-    A name that ends in "of" is followed by an attribute's. A release that names anything else is refused: it could say
-    whatever it liked there.
+    A name that ends in "of" is followed by an attribute's. A release that names anything else is refused.
     """
     accounted_choices: ClassVar[tuple[str, ...]] = ()
     """Those of them that a promise accounts for by itself: it pays for them, or has a condition of its own."""

@@ -234,24 +234,22 @@ class Release(Analyses):
     ) -> Answer:
         """Estimate which share of the rows satisfying ``given`` also satisfies the question.
 
-        The ratio of two unbiased counts, with the delta method's standard error: nearly unbiased when
-        the group is large, unreliable when it is not.
+        The ratio of two unbiased counts, by the delta method: nearly unbiased when the group is large, unreliable when not.
         """
         group, wanted = self._read(given), self._read(question)
         both = wanted & group
         estimates = self.law.estimate_predicates(self, (both, group), target=target)
-        within = f" among {group.describe(self.schema)}" if given.strip() else ""
-        asked, note = f"share of {wanted.describe(self.schema)}{within}", "; ".join(both.notes)
+        among = f" among {group.describe(self.schema)}" if given.strip() else ""
         # A question that all of a group satisfies is about the group itself.
         top = [0.0, 1.0] if both == group else [1.0, 0.0]
         ratio = estimates.ratio(top, [0.0, 1.0]).within(0.0, 1.0)
+        asked, note = f"share of {wanted.describe(self.schema)}{among}", "; ".join(both.notes)
         answer = self._answer(asked, ratio, confidence_level, target, note=note)
         share, rows = answer.estimate, float(estimates.values[1])
         origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
         # Not unbiased itself, even where both counts are.
-        return dataclasses.replace(
-            answer, estimator=f"ratio of two counts, each {answer.estimator}", origin=origin
-        )
+        named = f"ratio of two counts, each {answer.estimator}"
+        return dataclasses.replace(answer, estimator=named, origin=origin)
 
     def difference(
         self,

@@ -19,7 +19,7 @@ from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.believing import GroupedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, product_of, variances_of
-from sfumato.methods.splu_gen.law.joint_cells import JointCells
+from sfumato.methods.splu_gen.law.joint_cells import joint_errors
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 from sfumato.methods.splu_gen.law.questions import ask
@@ -268,7 +268,7 @@ class DecoyRows(Law):
             for each in drawn:
                 self._require_drawn_alone(each)
         if len(drawn) > 1:
-            return _joint_errors(models, true_counts)
+            return joint_errors(models, true_counts)
         name, model = drawn[0], models[drawn[0]]
         axis = true_counts.axis_of(name)
         moved = np.moveaxis(np.asarray(true_counts.counts, dtype=np.float64), axis, -1)
@@ -364,23 +364,6 @@ class DecoyRows(Law):
         for name, model in models.items():
             self._require_law(model, name)
         return product_of(models)
-
-
-def _joint_errors(models: Mapping[str, DecoyModel], true_counts: CountTable) -> Floats:
-    """Standard errors of the cells over several drawn attributes, from their true counts."""
-    public = [name for name in true_counts.names if name not in models]
-    laid_out = [true_counts.axis_of(name) for name in (*public, *models)]
-    moved = np.asarray(true_counts.counts, dtype=np.float64).transpose(laid_out)
-    cells = moved.reshape(-1, *moved.shape[len(public) :])
-    totals = {
-        name: cells.sum(axis=tuple(each for each in range(1, cells.ndim) if each != axis))
-        for axis, name in enumerate(models, start=1)
-    }
-    for name, model in models.items():
-        model.require_identifiable(name)
-    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
-    variances = JointCells(models, cells, totals, weights).variances().reshape(moved.shape)
-    return np.sqrt(variances.transpose(np.argsort(laid_out)))
 
 
 def _whole(counts: Floats) -> tuple[int, ...]:

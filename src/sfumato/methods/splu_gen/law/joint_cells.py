@@ -26,6 +26,7 @@ from sfumato.chance.distortion import contract
 from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_of
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate
 from sfumato.values.arrays import Floats
+from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import clip_to_totals
 
 
@@ -141,3 +142,20 @@ class JointCells:
         half = (len(self.estimates), *others, self.weights[name].shape[1])
         axis = 1 + list(self.models).index(name)
         return np.moveaxis(own.reshape(*half, *half), [number - 1, 2 * number - 1], [axis, number + axis])
+
+
+def joint_errors(models: Mapping[str, DecoyModel], true_counts: CountTable) -> Floats:
+    """Standard errors of the cells over several drawn attributes, from their true counts."""
+    public = [name for name in true_counts.names if name not in models]
+    laid_out = [true_counts.axis_of(name) for name in (*public, *models)]
+    moved = np.asarray(true_counts.counts, dtype=np.float64).transpose(laid_out)
+    cells = moved.reshape(-1, *moved.shape[len(public) :])
+    totals = {
+        name: cells.sum(axis=tuple(each for each in range(1, cells.ndim) if each != axis))
+        for axis, name in enumerate(models, start=1)
+    }
+    for name, model in models.items():
+        model.require_identifiable(name)
+    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
+    variances = JointCells(models, cells, totals, weights).variances().reshape(moved.shape)
+    return np.sqrt(variances.transpose(np.argsort(laid_out)))
