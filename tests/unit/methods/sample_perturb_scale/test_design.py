@@ -161,7 +161,9 @@ def test_merged_values_are_learned_recorded_and_used_again(tmp_path):
     assert release.schema["place"].learned
     # Both sexes are alike, so that nothing is left to tell them apart.
     assert "sex" not in release.schema
-    assert "chi-square" in release.manifest.chosen_from_private_data["merged values of place"]
+    chosen = release.manifest.chosen_from_private_data
+    assert "chi-square" in chosen["merged values of place"]
+    assert "chi-square" in chosen["attributes left out"]
     stored = dict(release.manifest.method)
     assert stored.pop("method") == "sample-perturb-scale"
     again = publish(read_table(rows, schema), METHODS.make("sample-perturb-scale", stored), tmp_path / "s")

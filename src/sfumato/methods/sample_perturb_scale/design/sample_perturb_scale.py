@@ -45,7 +45,7 @@ from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import (
     share_out,
 )
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import SIGNIFICANCE, DegreesOfFreedom
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
+from sfumato.methods.sample_perturb_scale.law.sampled_rows import LEFT_OUT, SampledRows
 from sfumato.methods.sample_perturb_scale.plan.expectations import (
     cap_table,
     expected_tables,
@@ -300,7 +300,7 @@ class SamplePerturbScale(Design):
             published_as_they_are=tuple(name for name in merged.schema.names if name != promise.sensitive),
             assumptions=ASSUMPTIONS if self.strict else (*ASSUMPTIONS, ROUNDING_ASSUMPTION),
             not_protected=(about_people_alone(promise),),
-            chosen_from_private_data=self._chosen(merged_values),
+            chosen_from_private_data=self._chosen(merged_values, merged.schema),
             settled={"merged_values": merged_values} if merged_values else {},
         )
 
@@ -315,9 +315,13 @@ class SamplePerturbScale(Design):
         )
         return {"merged values": reason}
 
-    def _chosen(self, merged_values: MergedValues) -> dict[str, str]:
-        """What a manifest says of them, by attribute."""
-        return {f"{what} of {name}": how for what, how in self.choices.items() for name in merged_values}
+    def _chosen(self, merged_values: MergedValues, published: Schema) -> dict[str, str]:
+        """What a manifest says of them, by attribute; one whose values are all alike is not in the release."""
+        return {
+            f"{what} of {name}" if name in published else LEFT_OUT: how
+            for what, how in self.choices.items()
+            for name in merged_values
+        }
 
     @classmethod
     def published_again(cls, releases: Sequence[Repetition]) -> str:

@@ -26,6 +26,9 @@ from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
+LEFT_OUT = "attributes left out"
+"""What was chosen where all values of an attribute are alike, so that it is not in the release."""
+
 
 class SampledRows(Law):
     """Large groups were cut to a sample, whose perturbed rows stand for several rows each.
@@ -79,7 +82,7 @@ class SampledRows(Law):
     (condition number 2), and each row then counts as often as its group was cut."
     """
 
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("merged values of",)
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("merged values of", LEFT_OUT)
 
     law: Literal["sampled-rows"] = "sampled-rows"
     sensitive: str
