@@ -52,10 +52,33 @@ def compare(
             help="Name the design of the smallest error whose risk stays below this, such as 0.05.",
         ),
     ] = None,
+    workload: Annotated[
+        str,
+        typer.Option(
+            "--workload",
+            metavar="NAME",
+            help="Which questions: strata (of the schema), conjunctions (true of few and of many rows), base or cube (cells "
+            "that occur).",
+        ),
+    ] = "strata",
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions", metavar="FILE", help="Questions of your own, one a line, in place of a workload."
+        ),
+    ] = None,
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Questions of the workload.")] = 300,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Splits and releases of each design.")
     ] = 5,
+    classifier_repeats: Annotated[
+        int,
+        typer.Option(
+            "--classifier-repeats",
+            metavar="N",
+            help="On so many of the splits a classifier attacks as well; needs scikit-learn.",
+        ),
+    ] = 0,
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")
     ] = None,
@@ -64,6 +87,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare designs on your own table: what being in the table costs people, and how wrong answers are."""
+    from sfumato.cli.query import questions_in
     from sfumato.compare.comparing import compare_designs
     from sfumato.compare.designs import read_candidates
     from sfumato.report.frontier_page import write_frontier
@@ -76,7 +100,10 @@ def compare(
         out,
         candidates=chosen,
         sensitive=sensitive,
+        workload=workload,  # type: ignore[arg-type]
+        questions=None if questions is None else questions_in(questions),
         queries=queries,
+        classifier_repeats=classifier_repeats,
         repeats=repeats,
         seed=seed,
         workers=workers,
@@ -95,7 +122,7 @@ def compare(
         return
     typer.echo(found.summary())
     for each in found.points:
-        if each.candidate.method and each.risk is not None and not each.is_beaten:
+        if each.candidate.method and each.standing == "frontier":
             typer.echo(f"{each.candidate.label}:\n  {each.candidate.command(data, str(schema))}")
     if cheapest is not None:
         named = (

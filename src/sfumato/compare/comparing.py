@@ -6,26 +6,42 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.compare.designs import Candidate, default_candidates
+from sfumato.compare.distances import choose_tables
 from sfumato.compare.frontier import Comparison
-from sfumato.compare.task import Outcome, Task, run_task
-from sfumato.compare.workload import Question, make_workload
+from sfumato.compare.task import Asked, Outcome, Task, run_task
+from sfumato.compare.workload import Workload, WorkloadName, make_workload, own_workload
+from sfumato.custody.audit.classifier import require_classifier
+from sfumato.custody.audit.scores import FEWEST_TARGETS
 from sfumato.custody.in_memory import in_memory
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError, SfumatoError
+from sfumato.guarantees import Guarantee
+from sfumato.values.number_text import counted
 from sfumato.values.schema import Role
 from sfumato.watching import steps
 from sfumato.writing import write_whole
 
 FEWEST_REPEATS = 3
+
+FEWEST_ROWS = 5 * FEWEST_TARGETS
+"""Rows of which a fifth is enough people for an interval."""
+
 RUN_FILE = "run.json"
 """What a run was started with; a later one must be the same to go on."""
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""What numerical libraries read when they are loaded: a worker is one thread."""
 
 
 def compare_designs(
@@ -34,8 +50,11 @@ def compare_designs(
     *,
     candidates: Sequence[Candidate] | None = None,
     sensitive: str | None = None,
+    workload: WorkloadName = "strata",
+    questions: Sequence[str] | None = None,
     queries: int = 300,
     repeats: int = 5,
+    classifier_repeats: int = 0,
     seed: int | None = None,
     workers: int | None = None,
 ) -> Comparison:
@@ -48,24 +67,38 @@ def compare_designs(
     out
         Folder for the results of single designs and splits. Where it holds some of the same run, they are not made anew.
     candidates
-        The designs; a grid of every method when not given.
+        The designs; a grid of every method, cut to what the table allows, when not given.
     sensitive
         The attribute that is attacked; the only sensitive one when not given.
+    workload
+        Which questions are asked, see :func:`~sfumato.compare.workload.make_workload`.
+    questions
+        Conditions of one's own in place of a workload.
     queries
         Questions of the workload.
     repeats
         Splits and releases of every design, at least 3.
+    classifier_repeats
+        On so many of them a classifier attacks as well, which needs scikit-learn.
     seed
         Repeats everything; drawn and kept in the folder when not given.
     workers
-        Processes; as many as there are cores when not given.
+        Processes of one thread each; as many as there are cores when not given.
+
+    Raises
+    ------
+    MissingExtraError
+        When a classifier is asked for without scikit-learn.
+    ParameterError
+        When no row satisfies any question, or the folder holds another comparison.
     """
     if repeats < FEWEST_REPEATS:
         raise ParameterError(
             f"repeats must be {FEWEST_REPEATS} or more, got {repeats}: fewer give no interval.",
             parameter="repeats",
         )
-    chosen = tuple(default_candidates() if candidates is None else candidates)
+    if classifier_repeats:
+        require_classifier()
     attribute = table.schema.sensitive(
         sensitive, parameter="sensitive", advice="Name the one to attack in sensitive."
     ).name
@@ -75,21 +108,71 @@ def compare_designs(
             parameter="table",
         )
     held = in_memory(table)
+    rows = held.source
+    assert isinstance(rows, CodedRows)
+    if rows.number_of_rows < FEWEST_ROWS:
+        raise DataError(
+            f"the table has {counted(rows.number_of_rows, 'row')}: a fifth of them is held out, and fewer than {FEWEST_TARGETS} people "
+            f"give no interval. Compare designs on {FEWEST_ROWS} rows or more.",
+            number_of_rows=rows.number_of_rows,
+        )
+    chosen = tuple(default_candidates(held) if candidates is None else candidates)
     folder = Path(out)
-    started = _settled(folder, held, attribute, queries, seed)
-    questions = make_workload(held.schema, queries, started["seed"])
-    tasks = [Task(each, repeat, started["seed"]) for repeat in range(repeats) for each in chosen]
+    asked_for = {"workload": workload, "queries": queries, "questions": questions and list(questions)}
+    started = _settled(folder, held, attribute, asked_for, seed)
+    asked = Asked(
+        attribute,
+        _workload(held, rows, attribute, workload, questions, queries, started["seed"]),
+        choose_tables(held.schema, started["seed"]),
+    )
+    tasks = [
+        Task(each, repeat, started["seed"], repeat < classifier_repeats)
+        for repeat in range(repeats)
+        for each in chosen
+    ]
     results = folder / "results"
     results.mkdir(exist_ok=True)
     left = [each for each in tasks if not (results / _name(each)).is_file()]
-    for outcome, task in _made(left, held, attribute, questions, workers):
+    for outcome, task in _made(left, held, asked, workers):
         _write(results / _name(task), outcome)
     outcomes = [_read(results / _name(each)) for each in tasks]
-    return Comparison(chosen, tuple(outcomes), attribute, repeats, started["seed"])
+    return Comparison(
+        chosen,
+        tuple(outcomes),
+        attribute,
+        repeats,
+        started["seed"],
+        asked.workload.name,
+        tuple(_promises(each, held) for each in chosen),
+    )
+
+
+def _promises(candidate: Candidate, table: PrivateTable) -> tuple[Guarantee, ...]:
+    """What is proved of a design; nothing where it does not fit the schema, or is the table itself."""
+    if not candidate.method:
+        return ()
+    try:
+        return candidate.design().guarantees(table.schema)
+    except SfumatoError:
+        return ()
+
+
+def _workload(
+    table: PrivateTable,
+    rows: CodedRows,
+    sensitive: str,
+    workload: WorkloadName,
+    questions: Sequence[str] | None,
+    queries: int,
+    seed: int,
+) -> Workload:
+    if questions is not None:
+        return own_workload(questions, table.schema, rows)
+    return make_workload(workload, table.schema, rows, queries, seed, sensitive=sensitive)
 
 
 def _settled(
-    folder: Path, table: PrivateTable, sensitive: str, queries: int, seed: int | None
+    folder: Path, table: PrivateTable, sensitive: str, asked_for: Mapping[str, Any], seed: int | None
 ) -> dict[str, Any]:
     """What the run was started with, written down; another table or workload in the same folder is refused."""
     digest = hashlib.sha256(sensitive.encode())
@@ -97,13 +180,14 @@ def _settled(
     for name in table.schema.publishable.names:
         digest.update(name.encode())
         digest.update(codes[name].tobytes())
-    asked = {"rows": digest.hexdigest(), "queries": queries}
+    asked = {"software": __version__, "rows": digest.hexdigest(), **asked_for}
     path = folder / RUN_FILE
     if path.is_file():
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if {name: known.get(name) for name in asked} != asked or seed not in (None, known["seed"]):
             raise ParameterError(
-                f"{folder} holds a comparison of other rows, questions or seed. Choose another folder, or go on with the same.",
+                f"{folder} holds a comparison of other rows, questions or seed, or by another version. Choose another folder, or go "
+                "on with the same.",
                 parameter="out",
             )
         return known
@@ -127,42 +211,74 @@ def _drawn_seed() -> int:
 
 
 def _made(
-    tasks: Sequence[Task],
-    table: PrivateTable,
-    sensitive: str,
-    questions: tuple[Question, ...],
-    workers: int | None,
+    tasks: Sequence[Task], table: PrivateTable, asked: Asked, workers: int | None
 ) -> Iterator[tuple[Outcome, Task]]:
-    number = workers or os.cpu_count() or 1
-    if number == 1 or len(tasks) < 2:
-        for task in steps("Publishing, attacking and asking designs", tasks):
-            yield run_task(task, table, sensitive, questions), task
+    number = min(workers or os.cpu_count() or 1, len(tasks))
+    told = steps("Publishing, attacking and asking designs", tasks)
+    if number <= 1:
+        for task in told:
+            yield run_task(task, table, asked), task
         return
-    with ProcessPoolExecutor(number, initializer=_prepare, initargs=(table.source, table.schema)) as pool:
-        waiting = {pool.submit(_in_worker, task, sensitive, questions): task for task in tasks}
-        told = steps("Publishing, attacking and asking designs", range(len(waiting)))
-        for _, done in zip(told, as_completed(waiting), strict=True):
-            yield done.result(), waiting[done]
+    from multiprocessing import get_context
+
+    with _one_thread_each():
+        pool = ProcessPoolExecutor(
+            number,
+            mp_context=get_context("spawn"),
+            initializer=_prepare,
+            initargs=(table.source, table.schema, asked),
+        )
+        try:
+            waiting = {pool.submit(_in_worker, task): task for task in tasks}
+            for _ in told:
+                done = next(iter(wait(waiting, return_when=FIRST_COMPLETED).done))
+                yield done.result(), waiting.pop(done)
+        finally:
+            # What was not begun is left for the next time.
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
-_held: dict[str, PrivateTable] = {}
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes that are started inside the block use one thread each, numerical libraries included."""
+    before = {name: os.environ.get(name) for name in THREADS}
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
 
 
-def _prepare(source: Any, schema: Any) -> None:
-    """In a worker: one thread, and the rows once."""
-    os.environ["OMP_NUM_THREADS"] = "1"
-    from sfumato.data.coded_rows import ArrayEngine
-
-    _held["table"] = PrivateTable(source, schema, engine=ArrayEngine())
+_held: dict[str, Any] = {}
 
 
-def _in_worker(task: Task, sensitive: str, questions: tuple[Question, ...]) -> Outcome:
-    return run_task(task, _held["table"], sensitive, questions)
+def _prepare(source: Any, schema: Any, asked: Asked) -> None:
+    """In a worker: the rows once, and an end when whoever started it is gone."""
+    from multiprocessing import parent_process
+
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+    _held["table"], _held["asked"] = PrivateTable(source, schema, engine=ArrayEngine()), asked
+
+
+def _in_worker(task: Task) -> Outcome:
+    return run_task(task, _held["table"], _held["asked"])
 
 
 def _name(task: Task) -> str:
-    """A file for each design and split; labels may hold anything."""
-    return f"{hashlib.sha256(task.candidate.label.encode()).hexdigest()[:16]}-{task.repeat}.json"
+    """A file for each design and split, with and without a classifier; labels may hold anything."""
+    told = f"{task.candidate.label}{' and a classifier' if task.has_classifier else ''}"
+    return f"{hashlib.sha256(told.encode()).hexdigest()[:16]}-{task.repeat}.json"
 
 
 def _write(path: Path, outcome: Outcome) -> None:
@@ -172,5 +288,5 @@ def _write(path: Path, outcome: Outcome) -> None:
 
 def _read(path: Path) -> Outcome:
     found = Outcome(**json.loads(path.read_text(encoding="utf-8")))
-    assert found.refusal or math.isfinite(found.error)
+    assert found.refusal or math.isfinite(found.numbers["error"])
     return found

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from sfumato.data.coded_rows import CodedRows
+from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, SfumatoError
 from sfumato.methods.base import METHODS, Design
+from sfumato.values.schema import Role
 
 GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     "randomized-response": tuple({"retention": each} for each in (0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1)),
     "sample-perturb-scale": tuple({"retention": each} for each in (0.8, 0.5, 0.35, 0.2)),
-    "splu-gen": tuple({"gamma": each} for each in (2, 3, 4, 6, 8)),
-    "anatomy": tuple({"l_value": each} for each in (2, 3, 4, 6, 8)),
+    "splu-gen": tuple({"gamma": each} for each in (2, 3, 4, 5, 6, 8, 10)),
+    "anatomy": tuple({"l_value": each} for each in (2, 3, 4, 5, 6, 8, 10)),
     "generalization": tuple({"k": each} for each in (2, 5, 10, 25, 50)),
     "noisy-marginals": tuple({"epsilon": each} for each in (0.1, 0.3, 1.0, 3.0, 10.0)),
     "columnized-counts": tuple(
@@ -25,7 +32,13 @@ GRIDS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
     "distribution-resampling": ({},),
 }
-"""By method, the parameters tried where no designs are given."""
+"""By method, the parameters tried where no designs are given; resampling has none."""
+
+BOUND_BY_SHARE = {"splu-gen": "gamma", "anatomy": "l_value"}
+"""Parameters that one over the largest share of a sensitive value bounds: beyond, no grouping exists."""
+
+NEAR_THE_BOUND = 1.02
+"""Shares differ between splits; a design that fits one and not the other would be refused half the time."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +65,19 @@ class Candidate:
         """The command that publishes by it; empty for the table itself."""
         if not self.method:
             return ""
-        settings = [
-            part
-            for name, value in self.parameters.items()
-            for part in ("--set", f"{name}={shlex.quote(str(value))}")
-        ]
-        words = ["sfumato", "publish", shlex.quote(data), "--schema", shlex.quote(schema)]
-        return " ".join([*words, "--method", self.method, *settings, "--out", "release"])
+        settings = [part for setting in _settings(self.parameters) for part in ("--set", setting)]
+        words = ["sfumato", "publish", data, "--schema", schema, "--method", self.method, *settings]
+        return shlex.join([*words, "--out", "release"])
+
+
+def _settings(parameters: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    """Parameters as ``--set`` takes them: those by attribute with a dot, texts and lists as TOML."""
+    for name, value in parameters.items():
+        if isinstance(value, Mapping):
+            yield from _settings(value, f"{before}{name}.")
+        else:
+            # JSON writes numbers, texts, truth values and lists of them as TOML reads them.
+            yield f"{before}{name}={json.dumps(value, ensure_ascii=False)}"
 
 
 RAW = Candidate("the table itself", "", {})
@@ -77,9 +96,32 @@ def candidate(method: str, parameters: dict[str, Any]) -> Candidate:
     return Candidate(f"{method} {told}".strip(), method, parameters)
 
 
-def default_candidates() -> tuple[Candidate, ...]:
-    """The table itself, and a grid for every method."""
-    return (RAW, *(candidate(method, each) for method, grid in GRIDS.items() for each in grid))
+def default_candidates(table: PrivateTable) -> tuple[Candidate, ...]:
+    """The table itself, and a grid for every method, cut to what the table allows.
+
+    Of a method that the table allows no setting of, the mildest stays: it is refused with its sentence, which is no gap.
+    """
+    rows = table.source
+    assert isinstance(rows, CodedRows)
+    largest = max(
+        (
+            float(np.bincount(rows.codes[each.name]).max(initial=0)) / max(rows.number_of_rows, 1)
+            for each in table.schema.publishable.with_role(Role.SENSITIVE)
+        ),
+        default=0.0,
+    )
+
+    def is_allowed(method: str, parameters: dict[str, Any]) -> bool:
+        if method in BOUND_BY_SHARE:
+            return float(parameters[BOUND_BY_SHARE[method]]) * largest * NEAR_THE_BOUND <= 1
+        # Half of the rows must fit into a class, or everything is one.
+        return "k" not in parameters or 2 * int(parameters["k"]) <= rows.number_of_rows
+
+    found = [RAW]
+    for method, grid in GRIDS.items():
+        allowed = [each for each in grid if is_allowed(method, each)] or [grid[0]]
+        found += [candidate(method, each) for each in allowed]
+    return tuple(found)
 
 
 def read_candidates(path: Path) -> tuple[Candidate, ...]:

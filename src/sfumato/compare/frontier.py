@@ -1,8 +1,7 @@
-"""Designs beside each other: which are beaten on risk and on error beyond their uncertainty."""
+"""Designs beside each other: what each risks, what each is good for, and which are beaten by none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,51 +9,25 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.compare.answers import COVERED, ERROR, REFUSED
 from sfumato.compare.designs import Candidate
-from sfumato.compare.task import Outcome
-from sfumato.custody.audit.measuring import LINKABLE, NINE, TOP
-from sfumato.custody.audit.scores import Difference, over_releases
-from sfumato.values.arrays import Floats
+from sfumato.compare.dominance import Series, beaten, error_at_risk, undominated_shares
+from sfumato.compare.points import Point, difference, mean, plain, shown
+from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
+from sfumato.custody.audit.measuring import LINKABLE, SURE, TOP
+from sfumato.guarantees import Guarantee
 from sfumato.values.number_text import Cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.writing import write_whole
 
-CONTROL_SHARE = 0.25
-"""Control people for each member, where a fifth is held out."""
+RISK_LEVELS = (0.01, 0.02, 0.05, 0.1)
+"""Risks at which methods are compared."""
 
-FOR_EACH = 0.975
-"""Confidence, on one side, with which a design must be better on risk, and again on error."""
+RARE_RISK = "rare values found at nine tenths"
+RISKS = (LINKABLE, RARE_RISK, SURE)
+"""Risks that each have a frontier; the first is the chart's."""
 
 MEASURED = "Measured against these attackers on this table; a better attacker would find more. Private: computed from the rows."
-
-
-@dataclass(frozen=True, eq=False)
-class Point:
-    """One design on the chart.
-
-    Parameters
-    ----------
-    candidate
-        The design.
-    refusal
-        Why it could not be published; empty where it was.
-    risk, everybody
-        What being in the table costs the most linkable, and everybody on average.
-    error
-        Mean error of the workload over the splits.
-    numbers
-        Means of what else was measured, by name.
-    is_beaten
-        Some other design has less risk and less error, beyond the uncertainty of both differences.
-    """
-
-    candidate: Candidate
-    refusal: str
-    risk: Difference | None
-    everybody: Difference | None
-    error: float
-    numbers: dict[str, float]
-    is_beaten: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +42,10 @@ class Comparison:
         The attribute attacked.
     repeats, seed
         Splits, and what repeats them.
+    workload
+        What was asked.
+    promises
+        By design, what is proved of it.
     """
 
     candidates: tuple[Candidate, ...]
@@ -76,6 +53,8 @@ class Comparison:
     sensitive: str
     repeats: int
     seed: int
+    workload: str = "strata"
+    promises: tuple[tuple[Guarantee, ...], ...] = ()
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.candidates)} designs, {self.repeats} splits; {self.sensitive})"
@@ -90,97 +69,118 @@ class Comparison:
             found[each.label].append(each)
         return found
 
+    def series(self, risk: str = LINKABLE) -> dict[str, Series]:
+        """By design that was published on every split, one kind of risk, and error, by split; the table itself is none."""
+        found = {}
+        for each in self.candidates:
+            outcomes = self._by_label[each.label]
+            if each.method and not any(one.refusal for one in outcomes):
+                risks = np.array([_risk(one, risk) for one in outcomes])
+                found[each.label] = (risks, np.array([one.numbers[ERROR] for one in outcomes]))
+        return found
+
+    @cached_property
+    def _beaten(self) -> dict[str, bool]:
+        return beaten(self.series())
+
+    @cached_property
+    def _shares(self) -> dict[str, float]:
+        return undominated_shares(self.series(), seed=self.seed)
+
     @cached_property
     def points(self) -> tuple[Point, ...]:
         """All designs, in the order given."""
-        return tuple(self._point(each) for each in self.candidates)
+        promises = self.promises or ((),) * len(self.candidates)
+        return tuple(self._point(*each) for each in zip(self.candidates, promises, strict=True))
 
-    def _series(self, label: str) -> tuple[Floats, Floats] | None:
-        """Excess among the most linkable, and error, by split; None where some split was refused."""
-        found = self._by_label[label]
-        if any(each.refusal for each in found):
-            return None
-        risks = np.array([each.present[LINKABLE] - each.absent[LINKABLE] for each in found])
-        return risks, np.array([each.error for each in found])
-
-    def _point(self, candidate: Candidate) -> Point:
+    def _point(self, candidate: Candidate, promises: tuple[Guarantee, ...]) -> Point:
         found = self._by_label[candidate.label]
         refusal = next((each.refusal for each in found if each.refusal), "")
-        mine = self._series(candidate.label)
-        if mine is None:
-            return Point(candidate, refusal, None, None, float("nan"), {}, is_beaten=False)
-        beaten = candidate.method != "" and any(
-            _is_better(other, mine)
-            for each in self.candidates
-            if each.method and each.label != candidate.label
-            for other in (self._series(each.label),)
-            if other is not None
-        )
-
-        def mean(read: Callable[[Outcome], float]) -> float:
-            return float(np.mean([read(each) for each in found]))
-
-        numbers = {
-            "refused": mean(lambda each: each.refused),
-            "covered": mean(lambda each: each.covered),
-            "stated with 90 % and right": mean(lambda each: each.present[NINE]),
-            "rare found, with": mean(lambda each: each.rare_present),
-            "rare found, without": mean(lambda each: each.rare_absent),
-            "seconds": mean(lambda each: each.seconds),
-        }
+        if refusal:
+            return Point(candidate, refusal, None, None, None, {}, False, 0.0, promises)
+        names = dict.fromkeys(name for each in found for name in each.numbers)
+        judged = [each for each in found if each.classifier]
         return Point(
             candidate,
             "",
-            self._difference(found, LINKABLE),
-            self._difference(found, TOP),
-            float(mine[1].mean()),
-            numbers,
-            beaten,
+            difference(found, lambda each: (each.present[LINKABLE], each.absent[LINKABLE])),
+            difference(found, lambda each: (each.present[TOP], each.absent[TOP])),
+            difference(
+                judged,
+                lambda each: (each.classifier[f"{LINKABLE}, with"], each.classifier[f"{LINKABLE}, without"]),
+            )
+            if judged
+            else None,
+            {name: mean([each.numbers[name] for each in found]) for name in names},
+            self._beaten.get(candidate.label, False),
+            self._shares.get(candidate.label, 1.0),
+            promises,
         )
 
-    def _difference(self, found: Sequence[Outcome], score: str) -> Difference:
-        present = np.array([each.present[score] for each in found])
-        absent = np.array([each.absent[score] for each in found])
-        return over_releases(present, absent, CONTROL_SHARE)
-
     def cheapest(self, largest_risk: float) -> Point | None:
-        """The design of the smallest error whose risk is below a bound, its interval included; None where there is none."""
+        """The design of the smallest error whose risk is below a bound, its interval included; None where there is none.
+
+        A design whose intervals hold the truth too seldom is not among them.
+        """
         allowed = [
             each
             for each in self.points
-            if each.candidate.method and each.risk is not None and each.risk.high <= largest_risk
+            if each.candidate.method
+            and each.risk is not None
+            and each.risk.high <= largest_risk
+            and each.is_honest
         ]
         return min(allowed, key=lambda each: each.error, default=None)
+
+    def refuted(self) -> tuple[str, ...]:
+        """Designs of which more is found than their promise allows, beyond the interval of the risk."""
+        return tuple(
+            each.candidate.label
+            for each in self.points
+            if each.risk is not None and each.cap is not None and each.risk.low > each.cap - each.risk.absent
+        )
+
+    def weak_attackers(self) -> tuple[str, ...]:
+        """Designs on whose most linkable members the classifier, which knows no law, does better than every attacker who does."""
+        return tuple(
+            each.candidate.label
+            for each in self.points
+            if each.classifier is not None
+            and each.risk is not None
+            and each.classifier.present > each.risk.present
+        )
 
     def table(self) -> ResultTable:
         """A row for each design."""
         rows: list[tuple[Cell, ...]] = []
         for each in self.points:
             if each.risk is None or each.everybody is None:
-                rows.append((each.candidate.label, *([""] * 9), f"refused: {each.refusal}"))
+                rows.append((each.candidate.label, *([""] * 10), f"refused: {each.refusal}"))
                 continue
-            mark = "beaten" if each.is_beaten else "frontier" if each.candidate.method else "anchor"
             rows.append(
                 (
                     each.candidate.label,
                     each.risk.excess,
                     each.risk.low,
                     each.risk.high,
+                    "-" if each.cap is None else each.cap - each.risk.absent,
                     each.everybody.excess,
-                    *(_shown(each.numbers[f"rare found, {side}"]) for side in ("with", "without")),
+                    *(shown(each.numbers[name], "none rare") for name in (RARE_WITH, RARE_WITHOUT)),
                     each.error,
-                    each.numbers["refused"],
-                    each.numbers["covered"],
-                    mark,
+                    each.numbers[REFUSED],
+                    shown(each.numbers[COVERED], "no answers"),
+                    each.standing,
                 )
             )
         return ResultTable(
-            f"Designs on {self.repeats} splits: what being in the table costs ({self.sensitive}), and the error of answers",
+            f"Designs on {self.repeats} splits: what being in the table costs ({self.sensitive}), and the error of answers "
+            f"({self.workload})",
             (
                 "design",
                 "risk",
                 "low",
                 "high",
+                "proved",
                 "on average",
                 "rare with",
                 "rare without",
@@ -193,30 +193,87 @@ class Comparison:
             is_private=True,
         )
 
+    def uses(self) -> ResultTable:
+        """What answers, tables and models of each design are worth."""
+        named = {
+            "relative error": "relative",
+            "absolute error": "rows off",
+            "interval score": "interval score",
+            "width": "width",
+            "total variation, 1-way": "TV 1",
+            "total variation, 2-way": "TV 2",
+            "total variation, 3-way": "TV 3",
+            "tree right": "tree right",
+            "naive Bayes right": "naive Bayes right",
+        }
+        rows = [
+            (each.candidate.label, *(shown(each.numbers.get(name, float("nan")), "-") for name in named))
+            for each in self.points
+            if not each.refusal
+        ]
+        return ResultTable(
+            "What they are good for: errors and intervals of answers, distance of tables, people outside predicted rightly",
+            ("design", *named.values()),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def equal_risk(self) -> ResultTable:
+        """Error of each method at the same risks, read between the points of its grid."""
+        series = self.series()
+        by_method: dict[str, list[Series]] = {}
+        for each in self.candidates:
+            if each.label in series:
+                by_method.setdefault(each.method, []).append(series[each.label])
+        rows = []
+        for method, grid in by_method.items():
+            cells: list[Cell] = []
+            for level in RISK_LEVELS:
+                found = error_at_risk(grid, level, seed=self.seed)
+                cells.append("cannot reach" if found is None else "{:.3f} ({:.3f} to {:.3f})".format(*found))
+            rows.append((method, *cells))
+        return ResultTable(
+            "Error of each method at equal risk (95 % interval over splits)",
+            ("method", *(f"risk {level:.0%}" for level in RISK_LEVELS)),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def disagreements(self) -> tuple[str, ...]:
+        """Designs that no other beats by one kind of risk, and some other does by another."""
+        found = [beaten(self.series(risk)) for risk in RISKS]
+        sentences = []
+        for label in found[0]:
+            by = [name for name, each in zip(RISKS, found, strict=True) if each[label]]
+            if by and len(by) < len(RISKS):
+                sentences.append(f"{label} is beaten where risk is {' or '.join(by)}, and not elsewhere.")
+        return tuple(sentences)
+
     def summary(self) -> str:
-        """The table and how to read it."""
-        return "\n\n".join([self.table().to_text(), MEASURED])
+        """The tables and how to read them."""
+        weak = [
+            f"The classifier finds more than the law's attacker in {label}: the risk shown there is too small."
+            for label in self.weak_attackers()
+        ]
+        weak += [
+            f"{label} lets more be found than its promise allows: look at it by sfumato falsify."
+            for label in self.refuted()
+        ]
+        told = [each.to_text() for each in (self.table(), self.uses(), self.equal_risk()) if each.rows]
+        return "\n\n".join([*told, *self.disagreements(), *weak, MEASURED])
 
     def to_dict(self, data: str = "DATA", schema: str = "SCHEMA") -> dict[str, Any]:
         """Plain data, with the command that publishes each design."""
         return {
             "sensitive": self.sensitive,
+            "workload": self.workload,
             "repeats": self.repeats,
             "seed": self.seed,
-            "designs": [
-                {
-                    "design": each.candidate.label,
-                    "command": each.candidate.command(data, schema),
-                    "refusal": each.refusal,
-                    "risk": None if each.risk is None else _known(each.risk.excess),
-                    "low": None if each.risk is None else _known(each.risk.low),
-                    "high": None if each.risk is None else _known(each.risk.high),
-                    "error": _known(each.error),
-                    "beaten": each.is_beaten,
-                    **{name: _known(number) for name, number in each.numbers.items()},
-                }
-                for each in self.points
-            ],
+            "designs": [plain(each, each.candidate.command(data, schema)) for each in self.points],
+            "equal_risk": self.equal_risk().to_dict()["rows"],
+            "disagreements": list(self.disagreements()),
+            "weak_attackers": list(self.weak_attackers()),
+            "refuted": list(self.refuted()),
             "note": MEASURED,
         }
 
@@ -227,9 +284,13 @@ class Comparison:
 
         rows = [
             {
-                **{name: value for name, value in each.to_dict().items() if not isinstance(value, dict)},
+                "design": each.label,
+                "split": each.repeat,
+                "refusal": each.refusal,
                 **{f"{name}, with": value for name, value in each.present.items()},
                 **{f"{name}, without": value for name, value in each.absent.items()},
+                **{f"classifier: {name}": value for name, value in each.classifier.items()},
+                **each.numbers,
             }
             for each in sorted(self.outcomes, key=lambda one: (one.repeat, one.label))
         ]
@@ -240,25 +301,8 @@ class Comparison:
             )
 
 
-def _known(number: float) -> float | None:
-    """JSON has no word for a number that is none."""
-    return number if np.isfinite(number) else None
-
-
-def _shown(number: float) -> Cell:
-    """In a table, where there are no rare values to find."""
-    return number if np.isfinite(number) else "none rare"
-
-
-def _is_better(other: tuple[Floats, Floats], mine: tuple[Floats, Floats]) -> bool:
-    """Less risk and less error on the same splits, each beyond its uncertainty."""
-    return all(_is_less(theirs - ours) for theirs, ours in zip(other, mine, strict=True))
-
-
-def _is_less(apart: Floats) -> bool:
-    """A mean of paired differences below zero with the stated confidence; splits overlap, which widens it."""
-    from scipy.stats import t
-
-    number = len(apart)
-    spread = float(np.sqrt((1 / number + CONTROL_SHARE) * apart.var(ddof=1)))
-    return float(apart.mean()) + float(t.ppf(FOR_EACH, number - 1)) * spread < 0
+def _risk(outcome: Outcome, name: str) -> float:
+    if name == RARE_RISK:
+        # Absolute: the others of a small circle betray a person as well.
+        return float(np.nan_to_num(outcome.numbers[SURE_RARE_WITH]))
+    return outcome.present[name] - outcome.absent[name]

@@ -243,7 +243,7 @@ def frontier_chart(
     y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0}}
     colour = _series(points, "method")
     shape = {**colour, "scale": {"domain": colour["scale"]["domain"]}}
-    faded = {"condition": {"test": "datum.standing === 'beaten'", "value": 0.35}, "value": 1}
+    faded = {"condition": {"test": "indexof(datum.standing, 'beaten') === 0", "value": 0.35}, "value": 1}
     told = [
         {"field": "design", "type": "nominal", "title": "design"},
         {"field": "standing", "type": "nominal", "title": "standing"},

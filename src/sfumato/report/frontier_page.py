@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from sfumato._version import __version__
-from sfumato.compare.frontier import MEASURED, Comparison, Point
+from sfumato.compare.frontier import MEASURED, Comparison
 from sfumato.report.document import Banner, Document, Figure, Grid, Listing, Paragraph, Section
 from sfumato.report.figures import frontier_chart
 from sfumato.report.html import write_page
@@ -36,10 +38,11 @@ def write_frontier(comparison: Comparison, out: Path, *, data: str, schema: str)
 
 def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Document:
     """The page as data."""
+    told = comparison.to_dict(data, schema)["designs"]
     shown = [each for each in comparison.points if each.risk is not None]
     frontier = [each for each in shown if each.candidate.method and not each.is_beaten]
     commands = "\n\n".join(
-        f"# {each.candidate.label}: {_standing(each)}\n{each.candidate.command(data, schema)}"
+        f"# {each.candidate.label}: {each.standing}\n{each.candidate.command(data, schema)}"
         for each in shown
         if each.candidate.method
     )
@@ -53,27 +56,29 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
         ),
         banners=(PRIVATE,),
         sections=(
-            Section("The chart", (_figure(shown), Paragraph(MEASURED))),
+            Section("The chart", (frontier_figure(told), Paragraph(MEASURED))),
             Section("The numbers", (Grid.of(comparison.table()),)),
+            Section("What they are good for", (Grid.of(comparison.uses()), Grid.of(comparison.equal_risk()))),
             Section("Publish by one of them", (Listing("Commands", commands),)),
         ),
         footer=f"Made by sfumato {__version__}. This page loads nothing from outside.",
     )
 
 
-def _figure(shown: list[Point]) -> Figure:
+def frontier_figure(designs: Sequence[Mapping[str, Any]]) -> Figure:
+    """The chart of designs, as a comparison's plain data have them; refused ones are not on it."""
     points = [
         {
-            "design": each.candidate.label,
-            "method": each.candidate.method or each.candidate.label,
-            "standing": _standing(each),
-            "risk": each.risk.excess,
-            "low": each.risk.low,
-            "high": each.risk.high,
-            "error": each.error,
+            "design": each["design"],
+            "method": each["method"] or each["design"],
+            "standing": each["standing"],
+            "risk": each["risk"],
+            "low": each["low"],
+            "high": each["high"],
+            "error": each["error"],
         }
-        for each in shown
-        if each.risk is not None
+        for each in designs
+        if each["risk"] is not None
     ]
     description = (
         f"{len(points)} designs by risk (across) and error (up), each with the 95 % interval of its risk. "
@@ -84,9 +89,3 @@ def _figure(shown: list[Point]) -> Figure:
     )
     chart = frontier_chart(points, across=RISK, up=ERROR, description=description)
     return Figure(chart, "Beaten designs are faded; bars are 95 % intervals of the risk.", description)
-
-
-def _standing(point: Point) -> str:
-    if not point.candidate.method:
-        return "anchor"
-    return "beaten" if point.is_beaten else "frontier"

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pathlib
+import random
+import shlex
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sfumato import load_release, read_table
+from sfumato.compare.designs import candidate, default_candidates
+from sfumato.custody.in_memory import in_memory
+from sfumato.methods.base import METHODS
 
 DESIGNS = """
 [[design]]
@@ -62,3 +77,89 @@ def test_a_designs_file_with_faults_is_refused_before_anything_is_made(run, fold
     assert outcome.exit_code == 1
     assert "line 1:" in outcome.stderr
     assert not (folder / "out").exists()
+
+
+def test_every_command_publishes_the_design(run, folder):
+    """Each command, run as it is printed, gives a release of that design: names with spaces, lists, parameters by attribute."""
+    table = in_memory(read_table(folder / "people.csv", folder / "schema.toml"))
+    (folder / "people.csv").rename(folder / "people and rows.csv")
+    named = (
+        candidate("randomized-response", {"retention": {"job": 0.5}}),
+        candidate("randomized-response", {"attributes": ["job", "sex"], "epsilon": 2.0}),
+        candidate("noisy-marginals", {"epsilon": 1.0, "marginals": [["sex", "job"], ["age"]]}),
+    )
+    every = {each.method: each for each in default_candidates(table)[1:]}
+    assert set(every) == set(METHODS.members)
+    for number, each in enumerate((*every.values(), *named)):
+        words = shlex.split(each.command("people and rows.csv", "schema.toml"))
+        assert words[0] == "sfumato"
+        assert words[-1] == "release"
+        done = run(*words[1:-1], f"release {number}", "--accept-unique-rows", "--again", "--seed", "1")
+        assert done.exit_code == 0, done.stderr
+        stored = dict(load_release(folder / f"release {number}").manifest.method)
+        assert METHODS.make(stored.pop("method"), stored) == each.design()
+
+
+def _killed_and_gone_on_with(folder, kills, workers, seed):
+    """The files of a comparison that was killed so often at random moments, and of one that was left alone."""
+    command = [sys.executable, "-c", "from sfumato.cli import main; main()", *COMPARED, "--workers", workers]
+
+    def start(out):
+        return subprocess.Popen(
+            [*command, "--out", out], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    started = time.monotonic()
+    assert start("alone").wait(timeout=300) == 0
+    whole = time.monotonic() - started
+    generator = random.Random(seed)
+    for _ in range(kills):
+        process = start("killed")
+        time.sleep(generator.uniform(0.2, 1.0) * whole)
+        process.kill()
+        process.wait()
+        for each in (folder / "killed" / "results").glob("*.json"):
+            json.loads(each.read_text(encoding="utf-8"))
+    assert start("killed").wait(timeout=300) == 0
+    return [
+        {
+            name: (folder / out / name).read_bytes()
+            for name in ("comparison.json", "comparison.parquet", "comparison.html")
+        }
+        for out in ("alone", "killed")
+    ]
+
+
+COMPARED = (
+    *("compare", "people.csv", "--schema", "schema.toml", "--designs", "designs.toml"),
+    *("--sensitive", "job", "--queries", "12", "--repeats", "3", "--seed", "1"),
+)
+
+
+@pytest.mark.parametrize(
+    ("kills", "workers", "seed"), [(2, "1", 1), pytest.param(10, "2", 2, marks=pytest.mark.slow)]
+)
+def test_a_comparison_killed_at_random_moments_gives_the_same_table(folder, kills, workers, seed):
+    """SIGKILL, again and again: nothing is half-written, no worker stays, and the files are the same byte by byte."""
+    designs = "".join(
+        f'[[design]]\nmethod = "randomized-response"\nretention = {retention}\n\n'
+        for retention in ((0.9, 0.7, 0.5, 0.3) if kills > 2 else (0.5,))
+    )
+    (folder / "designs.toml").write_text(designs, encoding="utf-8")
+    alone, killed = _killed_and_gone_on_with(folder, kills, workers, seed)
+    assert alone == killed
+    assert not _processes_in(folder)
+
+
+def _processes_in(folder):
+    """Processes whose working folder it is; workers notice within moments that whoever started them is gone."""
+    for _ in range(50):
+        found = []
+        for each in pathlib.Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (each / "cwd").resolve() == folder.resolve() and int(each.name) != os.getpid():
+                    found.append(each.name)
+        if not found:
+            return []
+        time.sleep(0.1)
+    return found

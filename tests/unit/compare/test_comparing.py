@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 import json
 import stat
+import sys
 
 import numpy as np
 import pytest
 
+from coded_tables import table_of
 from sfumato import compare_designs
 from sfumato.compare import comparing
 from sfumato.compare.designs import RAW, Candidate, candidate, default_candidates, read_candidates
 from sfumato.compare.frontier import Comparison
-from sfumato.compare.task import Outcome
-from sfumato.compare.workload import make_workload, measure_errors
+from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
 from sfumato.custody.audit.measuring import LINKABLE, MEANINGS
-from sfumato.custody.audit.raw import raw_release
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, MissingExtraError, ParameterError
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.base import METHODS
-from sfumato.testing import release_in_memory, sample_table
+from sfumato.testing import sample_table
 
 DESIGNS = (
     RAW,
@@ -63,9 +64,9 @@ def test_the_table_itself_answers_without_error_and_resampling_refuses(tmp_path)
 
 def test_a_seed_repeats_and_workers_do_not_matter(tmp_path):
     """The same table of results from one process and from two."""
-    one, two = run(tmp_path / "one"), run(tmp_path / "two", workers=2)
+    one, two = (run(tmp_path / str(number), workers=number, candidates=DESIGNS[:2]) for number in (1, 2))
     assert same(one, two)
-    assert not same(one, run(tmp_path / "other", seed=2))
+    assert not same(one, run(tmp_path / "other", seed=2, candidates=DESIGNS[:2]))
 
 
 @pytest.mark.parametrize("after", [1, 4, 9])
@@ -110,11 +111,14 @@ def test_other_rows_in_the_same_folder_are_refused(tmp_path):
         run(tmp_path / "out", seed=5)
 
 
+NUMBERS = {"refused": 0.0, "covered": 1.0, RARE_WITH: 0.0, RARE_WITHOUT: 0.0, SURE_RARE_WITH: 0.0}
+
+
 def measured(label, risks, errors):
     """Outcomes with these risks and errors."""
     scores = dict.fromkeys(MEANINGS, 0.0)
     return [
-        Outcome(label, place, "", {**scores, LINKABLE: risk}, scores, 0.0, 0.0, error, 0.0, 1.0, 0.0)
+        Outcome(label, place, "", {**scores, LINKABLE: risk}, scores, {}, {**NUMBERS, "error": error}, 0.0)
         for place, (risk, error) in enumerate(zip(risks, errors, strict=True))
     ]
 
@@ -134,31 +138,20 @@ def test_a_design_is_beaten_only_beyond_the_uncertainty_of_both():
     assert found.cheapest(0.01) is None
 
 
-def test_errors_by_hand():
-    """Every question refused costs one; exact answers cost nothing, and their intervals hold."""
-    table = sample_table(600)
-    questions = make_workload(table.schema, 24, 3)
-    exact = measure_errors(raw_release(table), table.source, questions)
-    assert (exact.error, exact.refused, exact.covered) == (0.0, 0.0, 1.0)
-    release = release_in_memory(table, METHODS.members["distribution-resampling"](), seed=1)
-    found = measure_errors(release, table.source, questions)
-    joint = [
-        each for each in questions if "one sensitive" in each.stratum and not each.stratum.startswith("1")
-    ]
-    assert found.refused == len(joint) / len(questions)
-    with pytest.raises(ParameterError, match="one of each kind"):
-        make_workload(table.schema, 2, 3)
-
-
-def test_every_command_publishes_the_design():
-    """Parameters as the command line reads them give back the design."""
-    from sfumato.cli.parameters import design_from
-
-    for each in default_candidates()[1:]:
-        words = each.command("people.csv", "schema.toml").split()
-        settings = [word for before, word in itertools.pairwise(words) if before == "--set"]
-        assert design_from(each.method, settings, None) == each.design()
-    assert {each.method for each in default_candidates()} - {""} == set(METHODS.members)
+def test_grids_are_cut_to_what_the_table_allows():
+    """A value held by three fifths allows no group of two; four settings and more stay of every other method."""
+    skewed = table_of([3, 4], [np.arange(500) % 3, np.where(np.arange(500) < 300, 0, 1 + np.arange(500) % 3)])
+    by_method = {}
+    for each in default_candidates(skewed):
+        by_method.setdefault(each.method, []).append(each)
+    assert [each.parameters for each in by_method["anatomy"]] == [{"l_value": 2}]
+    assert set(by_method) - {""} == set(METHODS.members)
+    for method, kept in by_method.items():
+        if method not in ("", "anatomy", "splu-gen", "distribution-resampling"):
+            assert len(kept) >= 4
+    even = table_of([3, 12], [np.arange(1200) % 3, np.arange(1200) % 12])
+    gammas = [each.parameters["gamma"] for each in default_candidates(even) if each.method == "splu-gen"]
+    assert gammas == [2, 3, 4, 5, 6, 8, 10]
 
 
 def test_all_problems_of_a_designs_file_are_told_at_once(tmp_path):
@@ -185,4 +178,70 @@ def test_results_are_written_for_other_tools(tmp_path):
     found.write_parquet(tmp_path / "all.parquet")
     rows = parquet.read_table(tmp_path / "all.parquet")
     assert rows.num_rows == len(DESIGNS) * 3
-    assert np.isnan(rows.column("error").to_numpy()).sum() == 3
+    assert np.isnan(rows.column("error").to_numpy(zero_copy_only=False).astype(float)).sum() == 3
+
+
+def test_too_few_people_and_unasked_for_questions_are_refused(tmp_path):
+    """A fifth of a hundred rows gives no interval; a workload that no row satisfies asks nothing."""
+    with pytest.raises(DataError, match="150 rows or more"):
+        compare_designs(sample_table(100), tmp_path / "few", candidates=DESIGNS)
+    nobody = "sex = 'Female' AND sex = 'Male'"
+    with pytest.raises(ParameterError, match="no row satisfies any"):
+        run(tmp_path / "none", questions=[nobody])
+    asked = run(tmp_path / "own", questions=[nobody, "job = 'Tech' OR age < 35"])
+    assert asked.workload == "own questions"
+    assert asked.points[0].error == 0
+    with pytest.raises(ParameterError, match="other rows, questions or seed"):
+        run(tmp_path / "own", questions=["job = 'Tech'"])
+
+
+def test_a_classifier_attacks_on_some_splits_and_is_named_where_it_finds_more(tmp_path, monkeypatch):
+    """It knows no law: where it does better than who does, the law's attacker is weak."""
+    found = run(tmp_path / "out", classifier_repeats=2, candidates=DESIGNS[:2])
+    assert [bool(each.classifier) for each in found.outcomes if each.label == RAW.label] == [
+        True,
+        True,
+        False,
+    ]
+    assert found.points[0].classifier is not None
+    better = dataclasses.replace(
+        found.outcomes[0],
+        classifier=dict.fromkeys(found.outcomes[0].classifier, 1.5),
+    )
+    beaten_by_it = dataclasses.replace(found, outcomes=(better, *found.outcomes[1:]))
+    assert RAW.label in beaten_by_it.weak_attackers()
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(MissingExtraError, match=r"sfumato\[learning\]"):
+        run(tmp_path / "without", classifier_repeats=1)
+    assert not (tmp_path / "without").exists()
+
+
+def test_designs_whose_intervals_hold_too_seldom_are_marked_and_not_recommended():
+    """The cheapest design must be honest."""
+    dishonest, honest = (Candidate(name, "anatomy", {}) for name in ("dishonest", "honest"))
+    low = [
+        dataclasses.replace(each, numbers={**each.numbers, "covered": 0.5})
+        for each in measured("dishonest", [0.1, 0.11, 0.1], [0.1, 0.1, 0.11])
+    ]
+    outcomes = (*low, *measured("honest", [0.1, 0.11, 0.1], [0.3, 0.3, 0.31]))
+    found = Comparison((dishonest, honest), outcomes, "s", 3, 1)
+    assert found.cheapest(0.5).candidate.label == "honest"
+    assert found.points[0].standing == "frontier, covers too little"
+
+
+def test_caps_stand_beside_risks_and_more_than_they_allow_is_named():
+    """A promise of epsilon .1 allows little; a risk of .5 with it is refuted, one of .01 is not."""
+    much, little = (Candidate(name, "noisy-marginals", {}) for name in ("much", "little"))
+    scores = dict.fromkeys(MEANINGS, 0.2)
+    outcomes = tuple(
+        Outcome(
+            label, place, "", {**scores, LINKABLE: 0.2 + risk}, scores, {}, {**NUMBERS, "error": 0.1}, 0.0
+        )
+        for label, risks in (("much", (0.5, 0.51, 0.5)), ("little", (0.01, 0.011, 0.01)))
+        for place, risk in enumerate(risks)
+    )
+    promise = (DifferentialPrivacy(epsilon=0.1),)
+    found = Comparison((much, little), outcomes, "s", 3, 1, promises=(promise, promise))
+    assert found.refuted() == ("much",)
+    assert found.points[1].cap == pytest.approx(0.2 * np.exp(0.1))
+    assert "more be found than its promise allows" in found.summary()

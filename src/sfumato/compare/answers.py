@@ -1,0 +1,201 @@
+"""How wrong a release's answers to a workload are, how honest their intervals, and what refusing costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sfumato.compare.workload import Workload, true_counts
+from sfumato.custody.audit.people import recode
+from sfumato.data.coded_rows import CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import SfumatoError
+from sfumato.release import Release
+from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.estimates import Estimates
+from sfumato.values.predicate import Predicate
+from sfumato.values.schema import Role
+from sfumato.values.selection import Selection
+
+SANITY_SHARE = 0.005
+STRICTER_SHARE = 0.001
+"""Shares of all rows below which a true count is not divided by itself: on the chart, and beside it."""
+
+SHARE_EDGES = (0.001, 0.01)
+SIZES = ("below 0.1 %", "0.1 to 1 %", "above 1 %")
+"""True shares of the rows between which errors are averaged apart: most cells are small, and would hide the others."""
+
+CONFIDENCE = 0.95
+MISS_WEIGHT = 2 / (1 - CONFIDENCE)
+"""What a miss costs for each row of its distance, by the interval score (Gneiting and Raftery 2007)."""
+
+ERROR, STRICTER, RELATIVE, ABSOLUTE, REFUSED, COVERED, WIDTH, SCORE = (
+    "error",
+    "error at 0.1 %",
+    "relative error",
+    "absolute error",
+    "refused",
+    "covered",
+    "width",
+    "interval score",
+)
+"""Names of what is measured of answers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers to all questions of a workload.
+
+    Parameters
+    ----------
+    values, low, high
+        ``(questions,)``; not numbers where refused.
+    """
+
+    values: Floats = field(repr=False)
+    low: Floats = field(repr=False)
+    high: Floats = field(repr=False)
+
+    @property
+    def is_refused(self) -> Booleans:
+        """Which were not answered, or not by a number."""
+        return ~np.isfinite(self.values)
+
+
+def ask(release: Release, questions: Sequence[Predicate | None]) -> Answers:
+    """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None)."""
+    found = np.full((3, len(questions)), np.nan)
+    with release.counting(part.names for each in questions if each is not None for part in each.parts):
+        for place, each in enumerate(questions):
+            if each is not None:
+                found[:, place] = _answered(release, each)
+    return Answers(*found)
+
+
+def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Predicate]) -> list[Predicate | None]:
+    """Conditions on a table's categories as a release has them; None where it merged what a question tells apart."""
+    names = dict.fromkeys(name for each in asked for name in each.names)
+    codes = {name: recode(table, release.schema[name]) if name in release.schema else None for name in names}
+
+    def translated(where: Predicate) -> Predicate | None:
+        parts = []
+        for part in where.parts:
+            conditions = []
+            for name, chosen in part.conditions:
+                known = codes[name]
+                if known is None or set(np.flatnonzero(np.isin(known, known[list(chosen)]))) != set(chosen):
+                    return None
+                conditions.append((name, tuple(sorted({int(known[code]) for code in chosen}))))
+            parts.append(Selection(tuple(conditions)))
+        return Predicate(tuple(parts))
+
+    return [translated(each) for each in asked]
+
+
+def _answered(release: Release, asked: Predicate) -> Floats:
+    """Value and interval. One at a time: together, every covariance between questions would be worked out."""
+    try:
+        estimate: Estimates = release.law.estimate_predicates(release, [asked])
+    except SfumatoError:
+        return np.full(3, np.nan)
+    return np.concatenate([estimate.values, *estimate.intervals(CONFIDENCE)])
+
+
+def measure_answers(release: Release, table: PrivateTable, workload: Workload) -> dict[str, float]:
+    """Hold the answers of a release against the rows it was made from.
+
+    Refusals are priced: an error of 1, the whole truth as absolute error, the widest interval.
+
+    Returns
+    -------
+    dict
+        ``error``: mean of ``min(1, |answer - truth| / max(truth, 0.5 % of the rows))``, every pool with equal weight.
+        ``error at 0.1 %``: the same with that bound. ``relative error``: of questions that some row satisfies, without
+        bound. ``absolute error``: in rows. ``refused``: share. ``covered``: share of intervals that hold the truth.
+        ``width``: median, as a share of the rows. ``interval score``: width and 40 times the distance of a miss, as shares
+        of the group that is asked about. ``error, ...``: by size of the truth.
+    """
+    rows = table.source
+    assert isinstance(rows, CodedRows)
+    asked = [each.where for each in workload.questions]
+    truth = true_counts(rows, asked)
+    answers = ask(release, in_terms_of(release, table, asked))
+    return _measured(answers, truth.astype(np.float64), _group_sizes(release, rows, workload), rows, workload)
+
+
+def _measured(
+    answers: Answers, truth: Floats, sizes: Floats, rows: CodedRows, workload: Workload
+) -> dict[str, float]:
+    number, refused = max(rows.number_of_rows, 1), answers.is_refused
+    apart = np.where(refused, truth, np.abs(answers.values - truth))
+    low, high = (np.where(refused, np.nan, each) for each in (answers.low, answers.high))
+    is_covered = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+    bounded = _bounded(apart, truth, SANITY_SHARE * number, refused)
+    place = np.searchsorted(SHARE_EDGES, truth / number)
+    pools = np.array([each.pool for each in workload.questions])
+    kinds = (
+        [f"{pool}, {size}" for pool, size in zip(pools, place, strict=True)] if workload.is_by_size else pools
+    )
+    answered = ~refused
+    found = {
+        ERROR: _even_mean(bounded, np.asarray(kinds)),
+        STRICTER: _even_mean(_bounded(apart, truth, STRICTER_SHARE * number, refused), np.asarray(kinds)),
+        RELATIVE: _mean((apart / np.maximum(truth, 1))[truth > 0]),
+        ABSOLUTE: _mean(apart),
+        REFUSED: float(refused.mean()),
+        COVERED: _mean(is_covered[answered].astype(np.float64)),
+        WIDTH: float(np.median((high - low)[answered])) / number if answered.any() else float("nan"),
+        SCORE: _mean(interval_scores(low, high, truth, sizes)[sizes > 0]),
+    }
+    for index, name in enumerate(SIZES):
+        found[f"{ERROR}, {name}"] = _mean(bounded[place == index])
+    return found
+
+
+def interval_scores(low: Floats, high: Floats, truth: Floats, sizes: Floats) -> Floats:
+    """Width and 40 times the distance of a miss, as shares of ``[0, size]``, within which an interval is cut; 1 where there is none.
+
+    Examples
+    --------
+    Of a group of 100, the interval from 10 to 30: the truth 20 lies inside, 35 is missed by 5.
+
+    >>> ends = np.array([10.0, 10.0, np.nan]), np.array([30.0, 30.0, np.nan])
+    >>> interval_scores(*ends, np.array([20.0, 35.0, 7.0]), np.full(3, 100.0)).round(3).tolist()
+    [0.2, 2.2, 1.0]
+    """
+    size = np.maximum(sizes, 1)
+    bottom, top = np.clip(low, 0, size), np.clip(high, 0, size)
+    missed = np.maximum(bottom - truth, 0) + np.maximum(truth - top, 0)
+    # A distance below rounding is no miss.
+    missed = np.where(missed < 1e-9 * size, 0, missed)
+    return np.where(np.isfinite(low), (top - bottom + MISS_WEIGHT * missed) / size, 1.0)
+
+
+def _bounded(apart: Floats, truth: Floats, least: float, refused: Booleans) -> Floats:
+    return np.where(refused, 1.0, np.minimum(1.0, apart / np.maximum(truth, max(least, 1e-12))))
+
+
+def _group_sizes(release: Release, rows: CodedRows, workload: Workload) -> Floats:
+    """How many rows satisfy the public part of each question: what anybody knows its answer to lie below."""
+    sensitive = {each.name for each in release.schema.with_role(Role.SENSITIVE)}
+
+    def public(part: Selection) -> Selection:
+        return Selection(tuple(each for each in part.conditions if each[0] not in sensitive))
+
+    asked = [
+        Predicate((public(each.where.parts[0]),))
+        if len(each.where.parts) == 1 and sensitive & set(each.where.names)
+        else Predicate((Selection(),))
+        for each in workload.questions
+    ]
+    return true_counts(rows, asked).astype(np.float64)
+
+
+def _even_mean(numbers: Floats, kinds: np.ndarray) -> float:
+    return float(np.mean([numbers[kinds == kind].mean() for kind in np.unique(kinds)]))
+
+
+def _mean(numbers: Floats) -> float:
+    return float(numbers.mean()) if numbers.size else float("nan")

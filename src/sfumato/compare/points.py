@@ -1,0 +1,137 @@
+"""One design on the chart: risk, error, what is proved, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sfumato.compare.answers import COVERED, ERROR
+from sfumato.compare.designs import Candidate
+from sfumato.compare.dominance import CONTROL_SHARE
+from sfumato.compare.task import Outcome
+from sfumato.custody.audit.caps import proved_cap
+from sfumato.custody.audit.scores import Difference, over_releases
+from sfumato.guarantees import Guarantee
+from sfumato.values.number_text import Cell
+
+HONEST = 0.9
+"""Coverage of 95 % intervals below which a design is marked, and not recommended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One design on the chart.
+
+    Parameters
+    ----------
+    candidate
+        The design.
+    refusal
+        Why it could not be published; empty where it was.
+    risk, everybody
+        What being in the table costs the most linkable, and everybody on average.
+    classifier
+        The same of the most linkable by the classifier alone, on the splits where it was run.
+    numbers
+        Means of what else was measured, by name.
+    is_beaten
+        Some other design has less risk and less error, beyond the uncertainty of both differences.
+    undominated
+        Share of resampled splits in which no other design has less of both.
+    promises
+        What is proved of it.
+    """
+
+    candidate: Candidate
+    refusal: str
+    risk: Difference | None
+    everybody: Difference | None
+    classifier: Difference | None
+    numbers: dict[str, float]
+    is_beaten: bool
+    undominated: float
+    promises: tuple[Guarantee, ...]
+
+    @property
+    def error(self) -> float:
+        """Mean error of the workload over the splits."""
+        return self.numbers.get(ERROR, float("nan"))
+
+    @property
+    def is_honest(self) -> bool:
+        """Its intervals hold the truth about as often as they say; true where it answers nothing."""
+        covered = self.numbers.get(COVERED, float("nan"))
+        return not covered < HONEST
+
+    @property
+    def cap(self) -> float | None:
+        """The largest share of right guesses among the most linkable that its promises allow; None where they cap nothing."""
+        return None if self.risk is None else proved_cap(self.promises, self.risk.absent)
+
+    @property
+    def standing(self) -> str:
+        """Where it stands, in a word."""
+        if self.refusal:
+            return "refused"
+        if not self.candidate.method:
+            return "anchor"
+        return ("beaten" if self.is_beaten else "frontier") + (
+            "" if self.is_honest else ", covers too little"
+        )
+
+
+def difference(found: Sequence[Outcome], read: Callable[[Outcome], tuple[float, float]]) -> Difference:
+    """Of something with and without the person in the table, over splits."""
+    pairs = np.array([read(each) for each in found])
+    return over_releases(pairs[:, 0], pairs[:, 1], CONTROL_SHARE)
+
+
+def mean(numbers: Sequence[float]) -> float:
+    """Of those that are numbers: where no question is answered there is no coverage."""
+    known = [each for each in numbers if np.isfinite(each)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def plain(point: Point, command: str) -> dict[str, Any]:
+    """Plain data of a point, with the command that publishes it."""
+
+    def ends(apart: Difference | None) -> dict[str, float | None] | None:
+        if apart is None:
+            return None
+        return {
+            "risk": _known(apart.excess),
+            "low": _known(apart.low),
+            "high": _known(apart.high),
+            "with": _known(apart.present),
+            "without": _known(apart.absent),
+        }
+
+    return {
+        "design": point.candidate.label,
+        "method": point.candidate.method,
+        "command": command,
+        "refusal": point.refusal,
+        **(ends(point.risk) or {"risk": None, "low": None, "high": None, "with": None, "without": None}),
+        "everybody": ends(point.everybody),
+        "classifier": ends(point.classifier),
+        "error": _known(point.error),
+        "beaten": point.is_beaten,
+        "undominated": point.undominated,
+        "standing": point.standing,
+        "promises": [each.statement for each in point.promises],
+        "cap": point.cap,
+        "numbers": {name: _known(number) for name, number in point.numbers.items()},
+    }
+
+
+def _known(number: float) -> float | None:
+    """JSON has no word for a number that is none."""
+    return number if np.isfinite(number) else None
+
+
+def shown(number: float, otherwise: str) -> Cell:
+    """In a table, where there may be no number."""
+    return number if np.isfinite(number) else otherwise
