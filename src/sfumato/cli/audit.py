@@ -61,6 +61,12 @@ def audit(
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Releases, where the design is published again.")
     ] = 5,
+    classifier: Annotated[
+        bool,
+        typer.Option(
+            "--classifier", help="Train a classifier on what was released as well; needs scikit-learn."
+        ),
+    ] = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="N", help="Repeats splits and draws; nothing is published."),
@@ -79,7 +85,7 @@ def audit(
     others = None if control is None else reading.read_table(control, declared)
     if people is not None:
         refuse_existing(people, parameter="people")
-    found = audit_releases(opened, private, control=others, repeats=repeats, seed=seed)
+    found = audit_releases(opened, private, control=others, repeats=repeats, classifier=classifier, seed=seed)
     if people is not None:
         number = found.write_people(people)
         talk(f"Wrote {number:,} exposed people to {people}: for your eyes alone.")

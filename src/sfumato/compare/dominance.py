@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from sfumato.custody.audit.caps import CONTROL_SHARE
 from sfumato.values.arrays import Floats
-
-CONTROL_SHARE = 0.25
-"""Control people for each member, where a fifth is held out."""
 
 FOR_EACH = 0.975
 """Confidence, on one side, with which a design must be better on risk, and again on error."""

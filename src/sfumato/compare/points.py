@@ -10,9 +10,8 @@ import numpy as np
 
 from sfumato.compare.answers import COVERED, ERROR
 from sfumato.compare.designs import Candidate
-from sfumato.compare.dominance import CONTROL_SHARE
 from sfumato.compare.task import Outcome
-from sfumato.custody.audit.caps import proved_cap
+from sfumato.custody.audit.caps import CONTROL_SHARE, proved_cap
 from sfumato.custody.audit.scores import Difference, over_releases
 from sfumato.guarantees import Guarantee
 from sfumato.values.number_text import Cell

@@ -43,7 +43,7 @@ def test_a_right_release_is_not_refuted(run, folder):
     publish(run, 0.5, "release")
     outcome = run("audit", "release", *AUDIT)
     assert outcome.exit_code == 0
-    assert outcome.stdout.startswith("Not refuted in 2 tests of the law at a family-wise level of 0.0001.")
+    assert outcome.stdout.startswith("Not refuted in 4 tests of the law at a family-wise level of 0.0001.")
     assert "against the same people, their own row left out" in outcome.stdout
     assert "attack averaging" in outcome.stdout
     told = json.loads(run("audit", "release", *AUDIT, "--json").stdout)

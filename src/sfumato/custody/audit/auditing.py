@@ -10,17 +10,19 @@ from sfumato.attacks import ATTACKS
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.attackers import LAW
 from sfumato.custody.audit.calibration import brier_parts, reliability
-from sfumato.custody.audit.controls import DESIGN, Controlled, attack_present, control_trials
+from sfumato.custody.audit.caps import check_caps
+from sfumato.custody.audit.classifier import require_classifier
+from sfumato.custody.audit.controls import Controlled, attack_present, control_trials
 from sfumato.custody.audit.measuring import (
     MEANINGS,
     NINE,
     TOP,
     Side,
-    Trial,
     measure,
     measure_rare,
     score_side,
 )
+from sfumato.custody.audit.membership import Membership, measure_membership
 from sfumato.custody.audit.people import EXACT_PUBLIC, People, people_of, refuse_other_rows
 from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped
 from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrated
@@ -28,7 +30,6 @@ from sfumato.custody.audit.truth_checks import check_against_truth
 from sfumato.custody.audit.worst_groups import worst_groups
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
-from sfumato.laws.believing.targets import places_among
 from sfumato.release import Release
 from sfumato.release.verifying import Check, judged, verify_release
 from sfumato.values.number_text import counted
@@ -62,6 +63,7 @@ def audit(
     *,
     control: PrivateTable | None = None,
     repeats: int = REPEATS,
+    classifier: bool = False,
     seed: int | None = None,
 ) -> AuditResult:
     """Attack a release as everybody can, and hold what is believed against the truth. Private.
@@ -78,11 +80,15 @@ def audit(
         a fifth of the rows, and the figures are about the design.
     repeats
         Releases of the design where it is published again; at least 3.
+    classifier
+        Train a classifier on what was released as well, which needs scikit-learn.
     seed
         Repeats splits and draws, for tests; nothing is published.
 
     Raises
     ------
+    MissingExtraError
+        When a classifier is asked for without scikit-learn.
     DataError
         When the table has other attributes, categories or rows than the release.
 
@@ -101,6 +107,8 @@ def audit(
         raise ParameterError(
             f"repeats must be 3 or more, got {repeats}: fewer give no interval.", parameter="repeats"
         )
+    if classifier:
+        require_classifier()
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     generator = np.random.default_rng(seed)
     checks = [check for each in releases for check in _own_checks(each)]
@@ -141,15 +149,13 @@ def audit(
             repeats=repeats,
             generator=generator,
             noise=noise,
+            has_classifier=classifier,
         )
         attributes.append(_scored(releases, people, present, controlled, generator))
-        if not controlled.is_of_release:
-            skipped.append(
-                Skipped(
-                    f"comparison of this very release for {name}",
-                    "a single row cannot be taken out of it; the design was published again instead",
-                )
-            )
+        if len(releases) == 1:
+            margin = people.margin()
+            tested += check_caps(releases[0].guarantees, attributes[-1].measured, controlled.trials, margin)
+        skipped += _left_out(controlled, releases, name, classifier=classifier)
     return AuditResult(
         tuple(each.method for each in releases),
         tuple(checks),
@@ -194,30 +200,48 @@ def _scored(
         groups=worst_groups(controlled.trials, top),
         reliability=reliability(stated, right).to_table(),
         brier=brier_parts(stated, right),
-        proved_outside=_proved_outside(releases, controlled),
+        membership=_membership(releases, people, controlled),
         exposed=present.people.take(sure.max(axis=1) >= 0.9),
         beliefs=sure[sure.max(axis=1) >= 0.9],
     )
 
 
-def _proved_outside(releases: Sequence[Release], controlled: Controlled) -> float | None:
-    """Share of control people whose public values no published row has: the release proves that they are not in it."""
-    if controlled.control == DESIGN or controlled.trials[0].is_paired:
-        shares = [_not_among(each) for each in controlled.trials if not each.is_paired]
-        is_exact = all(each.manifest.law["law"] in EXACT_PUBLIC for each in releases)
-        return float(np.mean(shares)) if shares and is_exact else None
-    trial = controlled.trials[0]
-    for release in releases:
-        if release.manifest.law["law"] not in EXACT_PUBLIC:
-            return None
-    return _not_among(trial)
+def _membership(releases: Sequence[Release], people: People, controlled: Controlled) -> Membership | None:
+    """What is told of who is in the table; None where public values are not published exactly, or nobody outside is at hand."""
+    trials = [each for each in controlled.trials if not each.is_paired]
+    if not trials or any(each.manifest.law["law"] not in EXACT_PUBLIC for each in releases):
+        return None
+    of_release = [
+        measure_membership(
+            people if controlled.is_of_release else each.present.people, each.present, each.absent
+        )
+        for each in trials
+    ]
+    return Membership(
+        float(np.mean([each.proved_outside for each in of_release])),
+        float(np.mean([each.found for each in of_release])),
+    )
 
 
-def _not_among(trial: Trial) -> float:
-    """Of control people drawn at random, how many no member attacked shares all public values with."""
-    known = np.unique(trial.present.people.rows, axis=0)
-    drawn = trial.absent.people.rows[trial.absent.is_drawn]
-    return float((places_among(drawn, known) < 0).mean())
+def _left_out(
+    controlled: Controlled, releases: Sequence[Release], name: str, *, classifier: bool
+) -> Iterator[Skipped]:
+    if not controlled.is_of_release:
+        yield Skipped(
+            f"comparison of this very release for {name}",
+            "a single row cannot be taken out of it; the design was published again instead",
+        )
+    if not classifier:
+        yield Skipped("classifier", "it was not asked for: --classifier trains one, which takes some seconds")
+    elif controlled.trials[0].is_paired:
+        yield Skipped(
+            "classifier",
+            "it would have to be trained again without each person; give people outside by --control",
+        )
+    if len(releases) > 1:
+        yield Skipped("proved caps", "promises of several releases together are added up by sfumato ledger")
+    if all(each.is_paired for each in controlled.trials):
+        yield Skipped("membership", "people outside are needed: give some by --control")
 
 
 def _own_checks(release: Release) -> Iterator[Check]:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
+from sfumato.custody.audit.measuring import LINKABLE, TOP, Measured, Trial, score_side
+from sfumato.custody.audit.result import LawCheck
+from sfumato.custody.audit.scores import clustered_error
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.values.arrays import Floats
+
+CONTROL_SHARE = 0.25
+"""Control people for each member where a fifth is held out: splits overlap, which widens what is said over releases."""
 
 LARGEST_EXPONENT = 700.0
 """Beyond it the exponential is too large for a number, and a cap is none."""
@@ -34,3 +43,58 @@ def proved_cap(promises: Iterable[Guarantee], without: float) -> float | None:
             odds = math.exp(min(each.epsilon, LARGEST_EXPONENT)) * without
             caps.append(odds / (1 - without + odds) if odds else 0.0)
     return min(caps, default=None)
+
+
+def check_caps(
+    promises: Sequence[Guarantee], measured: Mapping[str, Measured], trials: Sequence[Trial], margin: Floats
+) -> tuple[LawCheck, ...]:
+    """Whether more guesses are right than the promises allow: of everybody, and of the most linkable.
+
+    The share right with the person, minus the cap at the share right without, is held against its error: over releases with splits
+    of their own by Student's t, on one release with people alike as one observation.
+    """
+    from scipy.stats import t
+
+    found = []
+    for name in (TOP, LINKABLE):
+        difference, (with_it, without_it) = measured[name].difference, measured[name].attackers
+        if difference is None or proved_cap(promises, difference.absent) is None:
+            continue
+        parts = [
+            (
+                score_side(each.present, margin, 0)[name][with_it],
+                score_side(each.absent, margin, 0)[name][without_it],
+            )
+            for each in trials
+        ]
+        over = [_over(promises, one.mean, other.mean) for one, other in parts]
+        if len(parts) > 1:
+            error = float(np.std(over, ddof=1)) * math.sqrt(1 / len(over) + CONTROL_SHARE)
+            freedom = len(over) - 1
+        else:
+            (one, other), trial = parts[0], trials[0]
+            kinds = trial.present.kinds[one.over], trial.absent.kinds[other.over]
+            slope = (_over(promises, 0.0, other.mean - 1e-4) - _over(promises, 0.0, other.mean + 1e-4)) / 2e-4
+            error = math.hypot(
+                clustered_error(one.values[one.over], kinds[0]),
+                slope * clustered_error(other.values[other.over], kinds[1]),
+            )
+            freedom = max(min(len(np.unique(each)) for each in kinds) - 1, 1)
+        mean = float(np.mean(over))
+        cap = difference.present - mean
+        # Without any spread there is nothing to judge by.
+        p_value = float(t.sf(mean / error, freedom)) if error > 0 else float(mean <= 0)
+        found.append(
+            LawCheck(
+                f"proved cap of {name}",
+                p_value,
+                f"{difference.present:.3f} are right, and the promises allow {cap:.3f}",
+            )
+        )
+    return tuple(found)
+
+
+def _over(promises: Sequence[Guarantee], present: float, absent: float) -> float:
+    cap = proved_cap(promises, min(max(absent, 0.0), 1.0))
+    assert cap is not None
+    return present - cap

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.audit.attackers import beliefs_of, beliefs_without
+from sfumato.custody.audit.classifier import CLASSIFIER, train_classifier
 from sfumato.custody.audit.measuring import Side, Trial, choose_targets
 from sfumato.custody.audit.people import People, largest_linkable, people_of
 from sfumato.custody.in_memory import in_memory
@@ -71,6 +72,7 @@ def control_trials(
     repeats: int,
     generator: np.random.Generator,
     noise: NoiseSource,
+    has_classifier: bool = False,
 ) -> Controlled:
     """The first control that can be had: people given, own rows left out, the design published again.
 
@@ -88,14 +90,20 @@ def control_trials(
         Splits the rows and draws whom to attack.
     noise
         For publishing again.
+    has_classifier
+        A classifier attacks as well, where it need not be trained again for every person.
     """
     if outside is not None:
         absent = attack_absent(releases, people, outside, generator)
-        return Controlled(GIVEN, (Trial(present, absent, is_paired=False),))
+        trial = Trial(present, absent, is_paired=False)
+        return Controlled(GIVEN, (with_classifier(trial, releases) if has_classifier else trial,))
     try:
         without = beliefs_without(releases, present.people)
     except NotIdentifiableError:
-        trials = tuple(_published_again(releases, table, people, repeats, generator, noise))
+        again = _published_again(
+            releases, table, people, repeats, generator, noise, has_classifier=has_classifier
+        )
+        trials = tuple(again)
         return Controlled(DESIGN, trials)
     absent = Side(present.people, without, present.is_drawn, present.is_linkable)
     return Controlled(PAIRED, (Trial(present, absent, is_paired=True),))
@@ -108,6 +116,8 @@ def _published_again(
     repeats: int,
     generator: np.random.Generator,
     noise: NoiseSource,
+    *,
+    has_classifier: bool = False,
 ) -> Iterator[Trial]:
     designs = [design_of(each) for each in releases]
     whole = in_memory(table)
@@ -127,7 +137,18 @@ def _published_again(
         ]
         members, outside = (people_of(each, made[0], sensitive) for each in (kept, held_out))
         present = attack_present(made, members, generator)
-        yield Trial(present, attack_absent(made, members, outside, generator), is_paired=False)
+        trial = Trial(present, attack_absent(made, members, outside, generator), is_paired=False)
+        yield with_classifier(trial, made) if has_classifier else trial
+
+
+def with_classifier(trial: Trial, releases: Sequence[Release]) -> Trial:
+    """The same trial, attacked by a classifier besides: trained on the first of the releases."""
+    trained = train_classifier(releases[0], trial.present.people, seed=0)
+    present, absent = (
+        replace(side, beliefs={**side.beliefs, CLASSIFIER: trained.beliefs(side.people)})
+        for side in (trial.present, trial.absent)
+    )
+    return Trial(present, absent, trial.is_paired)
 
 
 def _publish(table: PrivateTable, design: Design, noise: NoiseSource) -> Release:

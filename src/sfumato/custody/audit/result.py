@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.attacks.base import PeopleGuesses
 from sfumato.custody.audit.calibration import BrierParts
 from sfumato.custody.audit.measuring import BRIER, LINKABLE, MEANINGS, Measured, RareMeasured
+from sfumato.custody.audit.membership import Membership
 from sfumato.custody.audit.people import People
 from sfumato.custody.audit.scores import RareRecall, wilson
 from sfumato.custody.audit.worst_groups import GroupMeasured
@@ -63,8 +64,8 @@ class AttributeAudit:
         Public categories with the largest excess.
     reliability, brier
         Whether stated probabilities hold.
-    proved_outside
-        Share of control people whom the release proves to be outside; None where it cannot, or nobody was compared.
+    membership
+        What is told of who is in the table; None where public values are not published exactly, or nobody was compared.
     exposed, beliefs
         People whose value is stated with nine tenths or more, and what is stated. Private, and in no table.
     """
@@ -78,7 +79,7 @@ class AttributeAudit:
     groups: tuple[GroupMeasured, ...]
     reliability: ResultTable
     brier: BrierParts
-    proved_outside: float | None
+    membership: Membership | None
     exposed: People = field(repr=False)
     beliefs: Floats = field(repr=False)
 
@@ -119,10 +120,11 @@ class AttributeAudit:
             f"Stated probabilities: Brier score {self.brier.brier:.4f}, of which {self.brier.calibration:.4f} because they do not "
             f"hold and {self.brier.refinement:.4f} because people of one probability differ."
         )
-        if self.proved_outside is not None:
+        if self.membership is not None:
             found.append(
-                f"{percent(self.proved_outside, decimals=1)} of control people have public values that no row of the table has: a "
-                "release that shows public values as they are proves them outside."
+                f"{percent(self.membership.proved_outside, decimals=1)} of control people have public values that no row of the table "
+                f"has: a release that shows public values as they are proves them outside. {percent(self.membership.found, decimals=1)} of "
+                "the people in the table are found while 1 % outside are taken to be in it."
             )
         return tuple(found)
 
@@ -319,7 +321,7 @@ class AuditResult:
                 {
                     "attribute": each.attribute,
                     "control": each.control,
-                    "proved_outside": each.proved_outside,
+                    "membership": None if each.membership is None else asdict(each.membership),
                     "rare_values": list(each.rare_values),
                     "tables": [table.to_dict() for table in each.tables()],
                     "meaning": list(each.sentences()),
