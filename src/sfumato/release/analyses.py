@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sfumato.laws import Target
     from sfumato.release.release import Release
     from sfumato.release.simultaneous import Simultaneous
+    from sfumato.release.verifying import Check
     from sfumato.values.answer_tables import AnswerTable
 
 
@@ -44,6 +45,12 @@ class Analyses:
         from sfumato.analysis.overview import overview
 
         return overview(cast("Release", self))
+
+    def self_checks(self) -> tuple[Check, ...]:
+        """What can be held against it without the private rows: see :func:`sfumato.analysis.self_checks.check_release`."""
+        from sfumato.analysis.self_checks import check_release
+
+        return check_release(cast("Release", self))
 
     def measures(
         self: Countable,

@@ -20,7 +20,7 @@ from sfumato.release.signature import read_public_key
 from sfumato.release.storage import source_of
 from sfumato.values.number_text import capital, counted
 
-Verdict = Literal["holds", "broken", "cannot be told"]
+Verdict = Literal["holds", "broken", "cannot be told", "red flag"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Check:
     about
         What.
     verdict
-        What came of it; a promise that no table can show is neither kept nor broken here.
+        What came of it; a promise that no table can show is neither kept nor broken here, and a red flag is what methods of
+        its kind are known for.
     sentence
         The numbers behind that.
     """
@@ -122,6 +123,7 @@ def verify_release(
             *_rows(release),
             *(_promise(*each) for each in judged(release)),
             *([Check("promises", "cannot be told", WITHHELD_PROMISE)] if release.law.is_withheld else []),
+            *release.self_checks(),
             _words(release),
             _signature(signed_by, is_expected=expected is not None),
         ]

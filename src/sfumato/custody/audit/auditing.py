@@ -255,6 +255,7 @@ def _own_checks(release: Release) -> Iterator[Check]:
             yield Check(about, "cannot be told", promise.statement)
         else:
             yield Check(about, "holds" if judgement.holds else "broken", judgement.sentence)
+    yield from release.self_checks()
 
 
 def _unscored(release: Release) -> Iterator[Skipped]:
