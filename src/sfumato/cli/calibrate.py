@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +12,17 @@ from sfumato.cli.options import AsJson, SchemaFile
 from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, talk
 
+if TYPE_CHECKING:
+    from sfumato.compare.choosing import MeasuredChoice
+    from sfumato.methods.randomized_response.plan.calibrate import Calibration
+    from sfumato.methods.splu_gen.plan.advice import GammaAdvice
+
 EXAMPLES = (
     "sfumato calibrate --schema schema.toml --goal epsilon=1 --out design.toml",
     "sfumato calibrate people.csv --schema schema.toml \\",
     "    --goal max-risk=0.2 --out design.toml",
+    "sfumato calibrate people.csv --schema schema.toml --method anatomy \\",
+    "    --goal risk=0.1 --out design.toml",
     "sfumato calibrate --schema schema.toml --method splu-gen \\",
     "    --goal wanted_error_probability=0.6 --out design.toml",
 )
@@ -43,7 +50,8 @@ def calibrate(
             help="For randomized-response: epsilon=E; or prior=P and posterior=Q; or max-risk=R, with "
             "sensitive=ATTRIBUTE, share=S, value-risk.CATEGORY=R, quasi-identifiers=[...]. For splu-gen: "
             "relative_error, largest_small_count, wanted_error_probability, smallest_large_count, "
-            "allowed_error_probability. May be repeated.",
+            "allowed_error_probability. For every method, measured on the rows: risk=R, error=E, relative-error=E, "
+            "absolute-error=ROWS. May be repeated.",
             show_default=False,
         ),
     ],
@@ -54,19 +62,31 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
     ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeats what is measured.")] = None,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Choose the parameters of a method that lose least while a goal is kept."""
     from sfumato.cli.parameters import parse_settings
+    from sfumato.compare.choosing import choose_by_measuring, is_measured
     from sfumato.custody.choose import choose
+    from sfumato.errors import ParameterError
     from sfumato.values.schema import Schema
     from sfumato.writing import write_whole
 
     declared = Schema.read(schema)
     private = None if data is None else reading.read_table(data, declared)
     names = None if attributes is None else attribute_names(attributes)
-    chosen = choose(method, parse_settings(goal), declared, attributes=names, table=private)
+    settings = parse_settings(goal)
+    chosen: Calibration | GammaAdvice | MeasuredChoice
+    if is_measured(settings):
+        if private is None:
+            raise ParameterError(
+                "goals on measured risk or error need the private rows. Give DATA.", parameter="goal"
+            )
+        chosen = choose_by_measuring(private, method, settings, seed=seed)
+    else:
+        chosen = choose(method, settings, declared, attributes=names, table=private)
     if any(each.is_private for each in chosen.tables):
         talk("Tables marked private were computed from the rows: for your eyes, not for publication.")
     show(chosen, as_json=as_json)

@@ -101,27 +101,28 @@ def default_candidates(table: PrivateTable) -> tuple[Candidate, ...]:
 
     Of a method that the table allows no setting of, the mildest stays: it is refused with its sentence, which is no gap.
     """
-    rows = table.source
-    assert isinstance(rows, CodedRows)
-    largest = max(
-        (
-            float(np.bincount(rows.codes[each.name]).max(initial=0)) / max(rows.number_of_rows, 1)
-            for each in table.schema.publishable.with_role(Role.SENSITIVE)
-        ),
-        default=0.0,
-    )
-
-    def is_allowed(method: str, parameters: dict[str, Any]) -> bool:
-        if method in BOUND_BY_SHARE:
-            return float(parameters[BOUND_BY_SHARE[method]]) * largest * NEAR_THE_BOUND <= 1
-        # Half of the rows must fit into a class, or everything is one.
-        return "k" not in parameters or 2 * int(parameters["k"]) <= rows.number_of_rows
-
     found = [RAW]
     for method, grid in GRIDS.items():
-        allowed = [each for each in grid if is_allowed(method, each)] or [grid[0]]
+        allowed = [each for each in grid if is_allowed_by(table, method, each)] or [grid[0]]
         found += [candidate(method, each) for each in allowed]
     return tuple(found)
+
+
+def is_allowed_by(table: PrivateTable, method: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a table allows a design, as far as shares and numbers of rows tell."""
+    rows = table.source
+    assert isinstance(rows, CodedRows)
+    if method in BOUND_BY_SHARE:
+        largest = max(
+            (
+                float(np.bincount(rows.codes[each.name]).max(initial=0)) / max(rows.number_of_rows, 1)
+                for each in table.schema.publishable.with_role(Role.SENSITIVE)
+            ),
+            default=0.0,
+        )
+        return float(parameters[BOUND_BY_SHARE[method]]) * largest * NEAR_THE_BOUND <= 1
+    # Half of the rows must fit into a class, or everything is one.
+    return "k" not in parameters or 2 * int(parameters["k"]) <= rows.number_of_rows
 
 
 def read_candidates(path: Path) -> tuple[Candidate, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -254,7 +255,8 @@ def prepare(
     table: PrivateTable, design: Design, noise: NoiseSource, *, withhold_law: bool = False
 ) -> tuple[Publication, Describe]:
     """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
-    publication = design.publish(table, noise)
+    made = design.publish(table, noise)
+    publication = replace(made, chosen_from_private_data={**design.choices, **made.chosen_from_private_data})
     settled = design.model_copy(update=dict(publication.settled))
     learned = _learned(publication, table.schema)
     guarantees = conditional(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from pydantic import Field
+
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.data.private_table import PrivateTable
@@ -47,6 +49,11 @@ class Design(Frozen):
     reads_units: ClassVar[bool] = False
     """Whether it protects units of long data as a whole; other methods would protect single rows of theirs."""
 
+    chosen_from_private_data: dict[str, str] | None = Field(
+        default=None,
+        description="parameters that were chosen by looking at the private rows, and how; the manifest repeats it",
+    )
+
     @abstractmethod
     def guarantees(self, schema: Schema) -> tuple[Guarantee, ...]:
         """What is promised for tables of this schema; refuses parameters that do not fit it."""
@@ -61,7 +68,7 @@ class Design(Frozen):
 
         They are published, and the promises say that they take them as known: such numbers come from a coarse grid.
         """
-        return {}
+        return dict(self.chosen_from_private_data or {})
 
     @classmethod
     def published_again(cls, releases: Sequence[Repetition]) -> str:
@@ -120,7 +127,10 @@ class Design(Frozen):
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""
-        return self.model_dump(mode="json", exclude_none=True)
+        told = self.model_dump(mode="json", exclude_none=True)
+        # The method comes first, and what was chosen how last.
+        chosen = {name: told.pop(name) for name in ("chosen_from_private_data",) if name in told}
+        return {**told, **chosen}
 
 
 @dataclass(frozen=True)

@@ -98,10 +98,6 @@ class RandomizedResponse(Design):
         default=None,
         description="risk bound that the retentions were chosen for by looking at the private rows; set by plan --goal",
     )
-    chosen_from_private_data: dict[str, str] | None = Field(
-        default=None,
-        description="parameters that were chosen by looking at the private rows, and how; the manifest repeats it",
-    )
 
     title: ClassVar[str] = "randomized response"
     summary: ClassVar[str] = (
@@ -341,7 +337,7 @@ class RandomizedResponse(Design):
     @property
     def choices(self) -> Mapping[str, str]:
         """What was chosen by looking at the private rows: said by the user, or by calibration."""
-        chosen = dict(self.chosen_from_private_data or {})
+        chosen = dict(super().choices)
         if self.chosen_for is not None:
             how = f"the most accurate on the private rows with {self.chosen_for.sentence}"
             chosen.setdefault("retention", how)

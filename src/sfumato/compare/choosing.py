@@ -1,0 +1,259 @@
+"""Parameters for a goal on measured risk or error, for every method: the design of a coarse grid that keeps it and loses least."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sfumato.compare.comparing import compare_designs
+from sfumato.compare.designs import RAW, Candidate, candidate, is_allowed_by
+from sfumato.compare.frontier import MEASURED, Comparison
+from sfumato.compare.points import Point
+from sfumato.compare.task import Outcome
+from sfumato.custody.audit.caps import CONTROL_SHARE
+from sfumato.custody.audit.measuring import LINKABLE
+from sfumato.custody.in_memory import in_memory
+from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError, nearest
+from sfumato.methods.base import METHODS, Design
+from sfumato.values.result_tables import ResultTable
+
+RISK, ERROR, RELATIVE, ABSOLUTE = "risk", "error", "relative-error", "absolute-error"
+GOALS = {RISK: "risk", ERROR: "error", RELATIVE: "relative error", ABSOLUTE: "absolute error"}
+"""Names of measured goals, and what each bounds."""
+
+RETENTIONS = (0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1)
+EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+COARSE: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "randomized-response": tuple({"retention": each} for each in RETENTIONS),
+    "sample-perturb-scale": tuple({"retention": each} for each in RETENTIONS),
+    "splu-gen": tuple({"gamma": each} for each in (2, 3, 4, 5, 6, 8, 10)),
+    "anatomy": tuple({"l_value": each} for each in (2, 3, 4, 5, 6, 8, 10)),
+    "generalization": tuple({"k": each} for each in (2, 5, 10, 20, 50)),
+    "noisy-marginals": tuple({"epsilon": each} for each in EPSILONS),
+    "columnized-counts": tuple(
+        {"k": k, "epsilon": epsilon, "delta": 1e-5} for k in (5, 20) for epsilon in (0.5, 1.0, 2.0, 5.0)
+    ),
+    "distribution-resampling": ({},),
+}
+"""By method, the only parameters that are chosen from private rows: retentions in steps of .05, epsilons 1, 2 or 5 times a power of
+ten. More digits would tell about single people (decision 20)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredChoice:
+    """The design of a grid that keeps a goal and loses least, or why there is none.
+
+    Parameters
+    ----------
+    method, goal
+        Of what, for what.
+    comparison
+        What was measured of the grid, the table itself first.
+    point
+        The choice; None where nothing keeps the goal, or what keeps it protects nothing.
+    sentence
+        The choice in words.
+    """
+
+    method: str
+    goal: Mapping[str, float]
+    comparison: Comparison
+    point: Point | None
+    sentence: str
+
+    @property
+    def tables(self) -> tuple[ResultTable, ...]:
+        """What was measured; private."""
+        return (self.comparison.table(), self.comparison.uses())
+
+    @property
+    def design(self) -> Design:
+        """The method with the parameters chosen; it says of itself that they were chosen from private rows.
+
+        Raises
+        ------
+        ParameterError
+            When no design keeps the goal, or none that protects anybody.
+        """
+        if self.point is None:
+            raise ParameterError(self.sentence, parameter="goal")
+        chosen = self.point.candidate
+        how = f"the grid's best on the private rows for {_told(self.goal)}"
+        names = {name: how for name in chosen.parameters if name != "delta"}
+        return METHODS.make(chosen.method, {**chosen.parameters, "chosen_from_private_data": names or None})
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """The choice, and what every design of the grid gives."""
+        return "\n\n".join([self.sentence, *(each.to_text() for each in self.tables), MEASURED])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "method": self.method,
+            "goal": dict(self.goal),
+            "design": None if self.point is None else self.design.to_dict(),
+            "sentence": self.sentence,
+            "tables": [each.to_dict() for each in self.tables],
+            "note": MEASURED,
+        }
+
+
+def is_measured(goal: Mapping[str, Any]) -> bool:
+    """Whether a goal is one of those that only measuring answers."""
+    return bool(goal) and set(goal) <= set(GOALS)
+
+
+def choose_by_measuring(
+    table: PrivateTable,
+    method: str,
+    goal: Mapping[str, Any],
+    *,
+    sensitive: str | None = None,
+    repeats: int = 3,
+    queries: int = 150,
+    seed: int | None = None,
+    workers: int | None = None,
+) -> MeasuredChoice:
+    """Measure a method's grid on the private rows and choose by it.
+
+    Parameters
+    ----------
+    table
+        The private rows.
+    method
+        Public name of the method.
+    goal
+        ``risk``: what being in the table costs the most linkable, its interval included, at most this; of what keeps it the
+        smallest error is chosen. ``error``, ``relative-error``, ``absolute-error``: of the workload, the mean over splits at
+        most this; the smallest risk is chosen. A risk and one error: both are kept, and the smallest error chosen.
+    sensitive, repeats, queries, seed, workers
+        As for :func:`~sfumato.compare.comparing.compare_designs`.
+
+    Raises
+    ------
+    ParameterError
+        When a goal is unknown or no number above 0.
+    """
+    METHODS.get(method)
+    bounds = _bounds(goal)
+    if method not in COARSE:
+        raise ParameterError(
+            f"there is no coarse grid for {method!r}; {nearest(method, COARSE)} Compare designs of your own.",
+            parameter="method",
+        )
+    held = in_memory(table)
+    allowed = [each for each in COARSE[method] if is_allowed_by(held, method, each)] or [COARSE[method][0]]
+    candidates: list[Candidate] = [RAW, *(candidate(method, each) for each in allowed)]
+    with tempfile.TemporaryDirectory() as folder:
+        comparison = compare_designs(
+            held,
+            Path(folder) / "comparison",
+            candidates=candidates,
+            sensitive=sensitive,
+            queries=queries,
+            repeats=repeats,
+            seed=seed,
+            workers=workers,
+        )
+    return choose_from(comparison, method, bounds)
+
+
+def choose_from(comparison: Comparison, method: str, goal: Mapping[str, float]) -> MeasuredChoice:
+    """Choose by what was measured; the table itself must be among it."""
+    points = [each for each in comparison.points if each.candidate.method == method]
+    keeping = [each for each in points if _keeps(each, goal)]
+    told = _told(goal)
+    if not keeping:
+        reached = "; ".join(_reached(points, name) for name in goal)
+        return MeasuredChoice(
+            method, goal, comparison, None, f"No design of the grid of {method} keeps {told}: {reached}."
+        )
+    protecting = [each for each in keeping if _protects(comparison, each)]
+    if not protecting:
+        return MeasuredChoice(
+            method,
+            goal,
+            comparison,
+            None,
+            f"What keeps {told} protects nothing: people are found as often as in the table itself. Allow a larger error, or choose "
+            "another method.",
+        )
+    by_error = RISK in goal
+    best = min(protecting, key=lambda each: each.error if by_error else _risk(each))
+    lost = f"error {best.error:.3g}" if by_error else f"risk {_risk(best):.3g}"
+    return MeasuredChoice(
+        method, goal, comparison, best, f"{best.candidate.label} keeps {told} and has the smallest {lost}."
+    )
+
+
+def _keeps(point: Point, goal: Mapping[str, float]) -> bool:
+    if point.risk is None or not point.is_honest:
+        return False
+    measured = {
+        name: point.risk.high if name == RISK else point.numbers.get(GOALS[name], float("nan"))
+        for name in goal
+    }
+    return all(measured[name] <= bound for name, bound in goal.items())
+
+
+def _risk(point: Point) -> float:
+    assert point.risk is not None
+    return point.risk.excess
+
+
+def _reached(points: Sequence[Point], name: str) -> str:
+    numbers = [
+        each.risk.high if name == RISK else each.numbers[GOALS[name]]
+        for each in points
+        if each.risk is not None
+    ]
+    known = [each for each in numbers if np.isfinite(each)]
+    return f"{name} reaches {min(known):.3g} at best" if known else "none of them could be published"
+
+
+def _protects(comparison: Comparison, point: Point) -> bool:
+    """People are found less often than in the table itself, on the same splits, beyond uncertainty."""
+    from scipy.stats import t
+
+    raw, mine = (
+        [each for each in comparison.outcomes if each.label == label]
+        for label in (RAW.label, point.candidate.label)
+    )
+    apart = _excess(raw) - _excess(mine)
+    half = t.ppf(0.975, len(apart) - 1) * np.sqrt((1 / len(apart) + CONTROL_SHARE) * apart.var(ddof=1))
+    return bool(apart.mean() > half)
+
+
+def _excess(outcomes: Sequence[Outcome]) -> Any:
+    ordered = sorted(outcomes, key=lambda each: each.repeat)
+    return np.array([each.present[LINKABLE] - each.absent[LINKABLE] for each in ordered])
+
+
+def _bounds(goal: Mapping[str, Any]) -> dict[str, float]:
+    found = {}
+    for name, value in goal.items():
+        if name not in GOALS:
+            raise ParameterError(
+                f"there is no measured goal {name!r}; {nearest(name, GOALS)}", parameter="goal"
+            )
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+            raise ParameterError(
+                f"{name} must be a number above 0, got {value!r}. Write for example {name}=0.05.",
+                parameter="goal",
+            )
+        found[name] = float(value)
+    return found
+
+
+def _told(goal: Mapping[str, float]) -> str:
+    return " and ".join(f"{name} of at most {bound:g}" for name, bound in goal.items())
