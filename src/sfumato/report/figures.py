@@ -7,6 +7,7 @@ code. Colours are the page's own variables, so that a chart follows a reader's l
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -225,6 +226,10 @@ def cost_chart(
     return {**_whole(description, points, marks, height=300), "encoding": encoding}
 
 
+LETTERS_OF_A_LINE = 36
+"""Letters of an axis title that a telephone is wide enough for."""
+
+
 def frontier_chart(
     points: Sequence[Mapping[str, Any]], *, across: str, up: str, description: str
 ) -> dict[str, Any]:
@@ -239,9 +244,12 @@ def frontier_chart(
     description
         For those who cannot see the chart.
     """
-    x = {"field": "risk", "type": "quantitative", "title": across, "axis": {"format": ".0%"}}
-    y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0}}
+    # In lines, and the legend one below the other: on a telephone what does not fit is cut off.
+    lines = textwrap.wrap(across, LETTERS_OF_A_LINE)
+    x = {"field": "risk", "type": "quantitative", "title": lines, "axis": {"format": ".0%"}}
+    y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0, "nice": True}}
     colour = _series(points, "method")
+    colour["legend"] = {"title": None, "columns": 1}
     shape = {**colour, "scale": {"domain": colour["scale"]["domain"]}}
     faded = {"condition": {"test": "indexof(datum.standing, 'beaten') === 0", "value": 0.35}, "value": 1}
     told = [

@@ -93,3 +93,33 @@ def test_more_series_than_colours_repeat_the_colours():
     scale = cost_chart(points, across="", up="", description="")["encoding"]["color"]["scale"]
     assert len(scale["domain"]) == len(scale["range"]) == 7
     assert scale["range"][5] == scale["range"][0]
+
+
+def test_the_frontier_fits_a_telephone():
+    """Titles in short lines, the legend one method below the other; a shape for each besides its colour."""
+    from sfumato.report.figures import LETTERS_OF_A_LINE, frontier_chart
+    from sfumato.report.frontier_page import RISK
+
+    points = [
+        {
+            "design": name,
+            "method": name,
+            "standing": "frontier",
+            "risk": 0.1,
+            "low": 0.0,
+            "high": 0.2,
+            "error": 0.3,
+        }
+        for name in (
+            "anatomy",
+            "splu-gen",
+            "generalization",
+            "sample-perturb-scale",
+            "distribution-resampling",
+        )
+    ]
+    marks = frontier_chart(points, across=RISK, up="error", description="Designs.")["layer"][1]["encoding"]
+    assert " ".join(marks["x"]["title"]) == RISK
+    assert max(map(len, marks["x"]["title"])) <= LETTERS_OF_A_LINE
+    assert marks["color"]["legend"]["columns"] == 1
+    assert marks["shape"]["scale"]["domain"] == [each["method"] for each in points]
