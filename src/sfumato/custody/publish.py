@@ -32,7 +32,7 @@ from sfumato.data.portions import Read, refuse_changed_table
 from sfumato.data.private_table import PrivateTable
 from sfumato.data.sources.base import state_of
 from sfumato.data.uniqueness import UniqueRows
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, nearest
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.release.loading import load_release
@@ -256,6 +256,13 @@ def prepare(
 ) -> tuple[Publication, Describe]:
     """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
     made = design.publish(table, noise)
+    for name in design.choices:
+        if name not in made.law.chosen_from_rows:
+            raise ParameterError(
+                f"chosen_from_private_data names {name!r}; {nearest(name, made.law.chosen_from_rows)} Name a parameter that releases of "
+                "this kind may have chosen from the rows.",
+                parameter="chosen_from_private_data",
+            )
     publication = replace(made, chosen_from_private_data={**design.choices, **made.chosen_from_private_data})
     settled = design.model_copy(update=dict(publication.settled))
     learned = _learned(publication, table.schema)

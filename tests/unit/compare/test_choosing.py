@@ -118,3 +118,16 @@ def test_the_release_says_that_its_parameters_were_chosen_from_the_rows(tmp_path
     plain = METHODS.make("noisy-marginals", {"epsilon": 1.0})
     publish(table, plain, tmp_path / "plain", seed=1)
     assert "chosen from" not in load_release(tmp_path / "plain").guarantees[0].statement
+
+
+@pytest.mark.parametrize("method", sorted(set(COARSE) - {"distribution-resampling"}))
+def test_every_law_knows_what_calibration_may_choose(method, tmp_path):
+    """A release of every method can say that its parameters were chosen, opens again, and refuses names that are none."""
+    parameters = dict(COARSE[method][0])
+    chosen = {name: "measured" for name in parameters if name != "delta"}
+    design = METHODS.make(method, {**parameters, "chosen_from_private_data": chosen})
+    publish(sample_table(4_000), design, tmp_path / "release", seed=1)
+    assert chosen.items() <= load_release(tmp_path / "release").manifest.chosen_from_private_data.items()
+    with pytest.raises(ParameterError, match="chosen_from_private_data"):
+        other = METHODS.make(method, {**parameters, "chosen_from_private_data": {"nothing": "measured"}})
+        publish(sample_table(4_000), other, tmp_path / "other", seed=1)

@@ -72,6 +72,7 @@ class BucketedRows(Law):
     sensitive: str
     l_value: Annotated[int, Field(ge=2, le=MOST_ROWS)]
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("l_value",)
     estimators: ClassVar[Mapping[str, str]] = {"xiao-tao": "biased toward independence, no error known"}
 
     def refuse_unfit_tables(self, published: Published) -> None:

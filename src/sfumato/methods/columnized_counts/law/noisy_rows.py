@@ -102,7 +102,7 @@ class NoisyRows(Law):
     public_size: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
     columns_epsilon: Annotated[float, Field(gt=0, le=LARGEST_EPSILON)] | None = None
 
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("columns",)
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("columns", "k", "epsilon")
     # Paid for with a share of epsilon, or taken as known.
     accounted_choices: ClassVar[tuple[str, ...]] = ("columns",)
     own_conditions: ClassVar[tuple[str, ...]] = (LEARNED_COLUMNS, TRUNCATION_KEY, PUBLIC_SIZE)

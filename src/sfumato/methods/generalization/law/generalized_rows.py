@@ -73,7 +73,7 @@ class GeneralizedRows(Law):
     stated_classes_of: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
     """Rows of a class below which its rows were dropped, where nothing else of the private rows decided anything."""
 
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("recoding", "hierarchy of")
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("recoding", "hierarchy of", "k")
     estimate_is: ClassVar[str] = (
         "assumes that the categories behind a generalized value are equally frequent, attributes independent "
         "within it, and dropped rows like the others; not unbiased"

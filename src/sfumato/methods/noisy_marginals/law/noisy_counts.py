@@ -67,6 +67,7 @@ class NoisyCounts(Law):
     answers: tuple[NoisyAnswer, ...] = ()
     number_of_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None
 
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("epsilon",)
     estimators: ClassVar[Mapping[str, str]] = {
         "least-squares": "unbiased; all marginals combined, so that overlapping tables agree"
     }

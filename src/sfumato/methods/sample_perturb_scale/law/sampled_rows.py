@@ -82,7 +82,7 @@ class SampledRows(Law):
     (condition number 2), and each row then counts as often as its group was cut."
     """
 
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("merged values of", LEFT_OUT)
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("retention", "merged values of", LEFT_OUT)
 
     law: Literal["sampled-rows"] = "sampled-rows"
     sensitive: str

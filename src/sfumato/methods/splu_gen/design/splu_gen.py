@@ -280,8 +280,11 @@ class SPLUGen(Design):
         """Which rows are left out, where a threshold decides it by how often their values occur."""
         rarest = self.suppress_rarer_than
         if rarest is None:
-            return {}
-        return {"rows left out": f"those whose sensitive value fewer than {rarest} rows hold"}
+            return super().choices
+        return {
+            **super().choices,
+            "rows left out": f"those whose sensitive value fewer than {rarest} rows hold",
+        }
 
     @classmethod
     def published_again(cls, releases: Sequence[Repetition]) -> str:

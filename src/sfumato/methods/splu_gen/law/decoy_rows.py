@@ -79,7 +79,7 @@ class DecoyRows(Law):
     together: tuple[str, ...] = ()
 
     # T is computed from the published margin, and its inverse is not linear in it.
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("rows left out",)
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("rows left out", "gamma")
     estimate_is: ClassVar[str] = "unbiased to first order"
     estimators: ClassVar[Mapping[str, str]] = {
         "pairwise": "one value against all others; biased where frequency and the question are related, no error known",
