@@ -256,14 +256,16 @@ def prepare(
 ) -> tuple[Publication, Describe]:
     """What an admitted design makes of a table, and what gives the manifest, wherever the rows will go."""
     made = design.publish(table, noise)
-    for name in design.choices:
+    # What a method chooses itself, it says by what it hands over.
+    said = design.chosen_from_private_data or {}
+    for name in said:
         if name not in made.law.chosen_from_rows:
             raise ParameterError(
                 f"chosen_from_private_data names {name!r}; {nearest(name, made.law.chosen_from_rows)} Name a parameter that releases of "
                 "this kind may have chosen from the rows.",
                 parameter="chosen_from_private_data",
             )
-    publication = replace(made, chosen_from_private_data={**design.choices, **made.chosen_from_private_data})
+    publication = replace(made, chosen_from_private_data={**said, **made.chosen_from_private_data})
     settled = design.model_copy(update=dict(publication.settled))
     learned = _learned(publication, table.schema)
     guarantees = conditional(

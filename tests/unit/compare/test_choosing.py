@@ -11,8 +11,8 @@ from sfumato.compare.frontier import Comparison
 from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
 from sfumato.custody.audit.measuring import LINKABLE, MEANINGS
 from sfumato.errors import ParameterError
-from sfumato.methods.randomized_response.plan.grid import is_epsilon_on_grid, is_retention_on_grid
 from sfumato.testing import sample_table
+from sfumato.values.public_grids import is_epsilon_on_grid, is_retention_on_grid
 
 
 def measured(label, risks, error, covered=1.0):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -119,10 +119,6 @@ class NoisyMarginals(Design):
     )
     sampler: Literal["sfumato", "opendp"] = Field(
         default="sfumato", description="who draws the noise; opendp needs the extra of that name"
-    )
-    chosen_from_private_data: dict[Literal["epsilon"], str] | None = Field(
-        default=None,
-        description="that epsilon was chosen by looking at the private rows, and how; it is then 1, 2 or 5 times a power of ten",
     )
 
     title: ClassVar[str] = "noisy marginals"
@@ -268,13 +264,7 @@ class NoisyMarginals(Design):
             not_protected=("the number of rows, which neighbouring tables share",)
             if self.neighbours == "replace-one"
             else (),
-            chosen_from_private_data=self.choices,
         )
-
-    @property
-    def choices(self) -> Mapping[str, str]:
-        """Epsilon, where the custodian says that the rows were looked at for it."""
-        return {str(name): how for name, how in (self.chosen_from_private_data or {}).items()}
 
     def planned_law(self, schema: Schema) -> NoisyCounts | None:
         """The law of the release, of which the answers to declared queries are not known yet."""

@@ -62,7 +62,6 @@ class NoisyCounts(Law):
     """
 
     law: Literal["noisy-counts"] = "noisy-counts"
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("epsilon",)
     marginals: tuple[NoisyMarginal, ...] = ()
     answers: tuple[NoisyAnswer, ...] = ()
     number_of_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None = None

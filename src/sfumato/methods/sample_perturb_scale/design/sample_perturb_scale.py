@@ -45,7 +45,7 @@ from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import (
     share_out,
 )
 from sfumato.methods.sample_perturb_scale.kernels.value_merging import SIGNIFICANCE, DegreesOfFreedom
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import LEFT_OUT, SampledRows
+from sfumato.methods.sample_perturb_scale.law.sampled_rows import LEFT_OUT, MERGED, SampledRows
 from sfumato.methods.sample_perturb_scale.plan.expectations import (
     cap_table,
     expected_tables,
@@ -308,20 +308,18 @@ class SamplePerturbScale(Design):
     def choices(self) -> Mapping[str, str]:
         """That values are merged by looking at the private rows; which, only a table tells."""
         if self.merge == "none" or self.merged_values is not None:
-            return {}
+            return super().choices
         reason = (
             f"values whose distributions of the sensitive attribute a chi-square test ({self.degrees_of_freedom} degrees "
             f"of freedom, level {SIGNIFICANCE}) does not tell apart, joined by {self.merge}"
         )
-        return {"merged values": reason}
+        return {**super().choices, MERGED: reason}
 
     def _chosen(self, merged_values: MergedValues, published: Schema) -> dict[str, str]:
         """What a manifest says of them, by attribute; one whose values are all alike is not in the release."""
-        return {
-            f"{what} of {name}" if name in published else LEFT_OUT: how
-            for what, how in self.choices.items()
-            for name in merged_values
-        }
+        how = self.choices.get(MERGED)
+        merged = () if how is None else merged_values
+        return {f"{MERGED} of {name}" if name in published else LEFT_OUT: str(how) for name in merged}
 
     @classmethod
     def published_again(cls, releases: Sequence[Repetition]) -> str:

@@ -26,6 +26,7 @@ from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
+MERGED = "merged values"
 LEFT_OUT = "attributes left out"
 """What was chosen where all values of an attribute are alike, so that it is not in the release."""
 
@@ -82,7 +83,7 @@ class SampledRows(Law):
     (condition number 2), and each row then counts as often as its group was cut."
     """
 
-    chosen_from_rows: ClassVar[tuple[str, ...]] = ("retention", "merged values of", LEFT_OUT)
+    chosen_from_rows: ClassVar[tuple[str, ...]] = ("retention", f"{MERGED} of", LEFT_OUT)
 
     law: Literal["sampled-rows"] = "sampled-rows"
     sensitive: str
