@@ -40,6 +40,7 @@ from sfumato.cli import (
     schema,
     show,
     shrink,
+    studio,
     verify,
 )
 from sfumato.cli.guard import GuardedGroup
@@ -131,6 +132,7 @@ _add(ledger_group, "compose", ledger.compose, ledger.COMPOSE_EXAMPLES)
 _add(ledger_group, "withdraw", ledger.withdraw, ledger.WITHDRAW_EXAMPLES)
 
 _add(app, "demo", demo.demo, demo.EXAMPLES, panel=START)
+_add(app, "studio", studio.studio, studio.EXAMPLES, panel=START)
 app.add_typer(datasets_group, name="datasets", rich_help_panel=START)
 app.add_typer(schema_group, name="schema", rich_help_panel=CUSTODIAN)
 _add(app, "inspect", inspect.inspect, inspect.EXAMPLES, panel=CUSTODIAN)

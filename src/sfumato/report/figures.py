@@ -284,6 +284,32 @@ def frontier_chart(
     return _whole(description, points, layers, height=420)
 
 
+def bar_chart(labels: Sequence[str], counts: Sequence[float], *, description: str) -> dict[str, Any]:
+    """Numbers of rows by category, in the order given; of many categories the most frequent.
+
+    Parameters
+    ----------
+    labels, counts
+        Of the categories.
+    description
+        For those who cannot see the chart.
+    """
+    shown = sorted(sorted(range(len(labels)), key=lambda place: -counts[place])[:LARGEST_CHART])
+    points = [{"category": labels[place], "rows": counts[place]} for place in shown]
+    layer = {
+        "mark": {"type": "bar", "color": ESTIMATE_COLOUR},
+        "encoding": {
+            "y": {"field": "category", "type": "nominal", "sort": None, "title": None},
+            "x": {"field": "rows", "type": "quantitative", "title": "rows"},
+            "tooltip": [
+                {"field": "category", "type": "nominal", "title": "category"},
+                {"field": "rows", "type": "quantitative", "format": ",.0f", "title": "rows"},
+            ],
+        },
+    }
+    return _whole(description, points, [layer], height=19 * len(points))
+
+
 def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
     names = list(dict.fromkeys(point[field] for point in points))
     colours = list(itertools.islice(itertools.cycle(SERIES_COLOURS), len(names)))

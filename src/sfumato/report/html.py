@@ -40,7 +40,7 @@ def render(document: Document) -> str:
     figures = list(_figures(block for section in document.sections for block in section.blocks))
     numbers = {id(figure): number for number, figure in enumerate(figures)}
     # The drawing library is most of the page; a page without charts does without.
-    scripts = [_library(), _resource("draw.js")] if figures else [_resource("draw.js")]
+    scripts = [drawing_library(), _resource("draw.js")] if figures else [_resource("draw.js")]
     return environment.get_template("page.html").render(
         document=document,
         style=_resource("style.css"),
@@ -105,7 +105,7 @@ def _figures(blocks: Iterable[Block]) -> Iterator[Figure]:
             yield from _figures(block.blocks)
 
 
-def _library() -> str:
+def drawing_library() -> str:
     """Vega, Vega-Lite and vega-embed, which puts itself on the window: what ``hatch_build.py`` writes."""
     try:
         return _resource("vega.js")

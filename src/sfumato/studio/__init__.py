@@ -1,0 +1,5 @@
+"""The whole job in a local web page: a server on this machine that carries out what the command line can do.
+
+It computes nothing itself. What a page shows was printed by a verb of the command line, or comes from the functions
+that the verb calls; the page says which verb that is.
+"""

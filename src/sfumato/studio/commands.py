@@ -1,0 +1,226 @@
+"""What a page does, as a command line and as Python, ready to be copied."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Command:
+    """One action in two languages.
+
+    Parameters
+    ----------
+    arguments
+        Of the command line: the very ones that the studio runs.
+    python
+        The same by the package's public names.
+    """
+
+    arguments: tuple[str, ...]
+    python: str
+
+    @property
+    def shell(self) -> str:
+        """The line to type in the project folder."""
+        return " ".join(["sfumato", *(shell_word(each) for each in self.arguments if each != "--json")])
+
+
+def shell_word(text: str) -> str:
+    """A word as one would type it: conditions, which hold single quotes, in double ones where that is the same.
+
+    Examples
+    --------
+    >>> print(shell_word("sex = 'F'"), shell_word("$a'b"), shell_word("people.csv"))
+    "sex = 'F'" '$a'"'"'b' people.csv
+    """
+    is_plain = "'" in text and not set(text) & set('"$`\\!')
+    return f'"{text}"' if is_plain else shlex.quote(text)
+
+
+def reading_arguments(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Options of the command line about how rows are read.
+
+    Examples
+    --------
+    >>> reading_arguments({"delimiter": ";"})
+    ('--delimiter', ';')
+    """
+    return tuple(part for name, value in options.items() for part in (f"--{name}", value))
+
+
+def call(name: str, *positional: Any, **named: Any) -> str:
+    """A call as Python writes it, without what is None or empty.
+
+    Examples
+    --------
+    >>> call("publish", "people.csv", seed=None, again=True)
+    "publish('people.csv', again=True)"
+    """
+    said = [repr(each) for each in positional]
+    said += [f"{key}={value!r}" for key, value in named.items() if value not in (None, "", False)]
+    return f"{name}({', '.join(said)})"
+
+
+def lines(names: Sequence[str], *statements: str) -> str:
+    """A short script: what is imported, then the statements."""
+    return "\n".join([f"from sfumato import {', '.join(sorted(names))}", "", *statements])
+
+
+def open_table(data: str, options: Mapping[str, str]) -> str:
+    """The statement that reads the private rows."""
+    return f"table = {call('read_table', data, 'schema.toml', **options)}"
+
+
+def open_release(release: str) -> str:
+    """The statement that opens a release."""
+    return f"release = {call('load_release', release)}"
+
+
+def infer(data: str, options: Mapping[str, str]) -> Command:
+    """A first schema."""
+    made = f"guess = {call('infer_schema', data, **options)}"
+    return Command(
+        ("schema", "infer", data, *reading_arguments(options), "--out", "schema.toml", "--json"),
+        lines(["infer_schema"], made, "open('schema.toml', 'w').write(guess.to_toml())"),
+    )
+
+
+def inspect(data: str, options: Mapping[str, str]) -> Command:
+    """The risk before anything is done."""
+    return Command(
+        ("inspect", data, "--schema", "schema.toml", *reading_arguments(options), "--json"),
+        lines(
+            ["inspect_table", "read_table"],
+            open_table(data, options),
+            "print(inspect_table(table).summary())",
+        ),
+    )
+
+
+def check(data: str, options: Mapping[str, str]) -> Command:
+    """Whether rows and schema fit."""
+    checked = call("check_schema", data, **options).replace(")", ", Schema.read('schema.toml'))", 1)
+    return Command(
+        ("schema", "check", data, "schema.toml", *reading_arguments(options), "--json"),
+        lines(["Schema", "check_schema"], f"print({checked}.summary())"),
+    )
+
+
+def plan(design: Mapping[str, Any], rows: int) -> Command:
+    """Promise and accuracy of a design, for a number of rows."""
+    parameters = {name: value for name, value in design.items() if name != "method"}
+    settings = tuple(
+        part for name, value in parameters.items() for part in ("--set", f"{name}={setting_text(value)}")
+    )
+    made = f"design = {call('METHODS.make', design['method'], parameters)}"
+    return Command(
+        (
+            "plan",
+            "--schema",
+            "schema.toml",
+            "--rows",
+            str(rows),
+            "--method",
+            str(design["method"]),
+            *settings,
+        ),
+        lines(
+            ["METHODS", "Schema", "plan"],
+            made,
+            f"print(plan(design, Schema.read('schema.toml'), {rows}).summary())",
+        ),
+    )
+
+
+def setting_text(value: Any) -> str:
+    """A value as ``--set`` takes it: TOML, with words left bare."""
+    from sfumato.values.toml_text import toml_value
+
+    return value if isinstance(value, str) and value.replace("-", "").isalnum() else toml_value(value)
+
+
+def compare(data: str, options: Mapping[str, str], *, sensitive: str, repeats: int, queries: int) -> Command:
+    """Designs beside each other."""
+    arguments = ("compare", data, "--schema", "schema.toml", *reading_arguments(options))
+    chosen = ("--sensitive", sensitive, "--repeats", str(repeats), "--queries", str(queries))
+    made = call("compare_designs", sensitive=sensitive, repeats=repeats, queries=queries)
+    return Command(
+        (*arguments, *chosen, "--out", "comparison", "--json"),
+        lines(
+            ["compare_designs", "read_table"],
+            open_table(data, options),
+            f"print({made.replace('(', '(table, ' + repr('comparison') + ', ', 1)}.summary())",
+        ),
+    )
+
+
+def publish(data: str, options: Mapping[str, str], *, out: str, settings: Mapping[str, Any]) -> Command:
+    """A release by the design that was kept.
+
+    Parameters
+    ----------
+    settings
+        By option of the verb, with underscores: texts, numbers, and True for switches.
+    """
+    chosen: list[str] = []
+    for name, value in settings.items():
+        option = f"--{name.replace('_', '-')}"
+        if value is True:
+            chosen.append(option)
+        elif value not in (None, "", False):
+            chosen += [option, str(value)]
+    arguments = ("publish", data, "--schema", "schema.toml", "--design", "design.toml")
+    called = call("publish", out=out, **settings).replace("out=", "table, design, ", 1)
+    return Command(
+        (*arguments, *reading_arguments(options), *chosen, "--out", out, "--json"),
+        lines(
+            ["METHODS", "publish", "read_table"],
+            "import tomllib",
+            open_table(data, options),
+            "design = METHODS.read(tomllib.load(open('design.toml', 'rb')))",
+            called,
+        ),
+    )
+
+
+def audit(release: str, data: str, options: Mapping[str, str], *, control: str) -> Command:
+    """Attacks against control."""
+    chosen = ("--control", control) if control else ()
+    others = f", control={call('read_table', control, 'schema.toml')}" if control else ""
+    return Command(
+        (
+            *("audit", release, "--against", data, "--schema", "schema.toml"),
+            *(*reading_arguments(options), *chosen, "--json"),
+        ),
+        lines(
+            ["audit", "load_release", "read_table"],
+            open_table(data, options),
+            f"print(audit([{call('load_release', release)}], table{others}).summary())",
+        ),
+    )
+
+
+def report(release: str, out: str, data: str, options: Mapping[str, str]) -> Command:
+    """A page about a release; with the private rows where they are named."""
+    against = ("--against", data, *reading_arguments(options)) if data else ()
+    private = f", against={call('read_table', data, 'schema.toml', **options)}" if data else ""
+    return Command(
+        ("report", release, *against, "--out", out, "--json"),
+        lines(
+            ["load_release", "write_report", *(["read_table"] if data else [])],
+            open_release(release),
+            f"write_report(release, {out!r}{private})",
+        ),
+    )
+
+
+def asked(verb: str, release: str, *arguments: str, python: str) -> Command:
+    """Something that an analyst asks of a release."""
+    return Command(
+        (verb, release, *arguments, "--json"),
+        lines(["load_release"], open_release(release), f"print({python}.summary())"),
+    )

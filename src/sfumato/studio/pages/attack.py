@@ -1,0 +1,63 @@
+"""Attack: the known attacks on a release, held against people who are not in it."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.studio import commands
+from sfumato.studio.jobs import REFUTED, Job, Outcome
+from sfumato.studio.rendering import grid, grid_of
+from sfumato.studio.studio import first, form, go, page, studio_of
+
+
+async def show(request: Request) -> Response:
+    """The page."""
+    studio = studio_of(request)
+    state, releases = studio.project.state, studio.project.releases()
+    found = studio.project.result("audit")
+    shown = (
+        [commands.audit(releases[0], state.data, state.options, control="")]
+        if releases and state.data
+        else []
+    )
+    tables = []
+    if found is not None:
+        tables = [grid(table) for each in found["attributes"] for table in each.get("tables", ())]
+    return page(
+        request,
+        "attack.html",
+        commands=shown,
+        releases=releases,
+        found=found,
+        tables=tables,
+        checks=None if found is None else _checks(found),
+        attacks=(await studio.run("attacks", "--json")).data,
+    )
+
+
+def _checks(found: dict[str, list[dict[str, str]]]) -> object:
+    rows = [(each["about"], each["verdict"], each["sentence"]) for each in found["checks"]]
+    return grid_of("What the release says of itself", ("about", "verdict", "why"), rows)
+
+
+async def start(request: Request) -> Response:
+    """Begin to attack."""
+    studio = studio_of(request)
+    state, sent = studio.project.state, await form(request)
+    release = first(sent, "release")
+    if release not in studio.project.releases() or not state.data:
+        return go("/attack")
+    command = commands.audit(release, state.data, state.options, control=first(sent, "control"))
+
+    def finish(outcome: Outcome) -> None:
+        studio.project.keep_result(
+            "audit", {**outcome.data, "release": release, "is_refuted": outcome.exit == REFUTED}
+        )
+
+    studio.jobs.start(Job("Attacking the release", command.arguments, "/attack"), finish)
+    return go("/attack")
+
+
+ROUTES = [Route("/attack", show), Route("/attack", start, methods=["POST"])]

@@ -1,0 +1,127 @@
+"""Compare: designs on the custodian's own table by risk and error; one of them can be taken."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.methods.base import METHODS
+from sfumato.report.figures import frontier_chart
+from sfumato.studio import commands
+from sfumato.studio.jobs import Job
+from sfumato.studio.pages.method import ROWS_UNKNOWN, keep_design
+from sfumato.studio.project import Project
+from sfumato.studio.studio import first, form, go, page, studio_of
+from sfumato.values.schema import Role
+
+RISK, ERROR = "risk: what being in the table costs", "error of answers"
+QUICK = {"repeats": 3, "queries": 100}
+
+
+def read_comparison(project: Project) -> dict[str, Any] | None:
+    """What ``sfumato compare`` wrote, or None."""
+    try:
+        found: dict[str, Any] = json.loads(
+            (project.root / "comparison/comparison.json").read_text(encoding="utf-8")
+        )
+    except (OSError, ValueError):
+        return None
+    return found
+
+
+async def show(request: Request) -> Response:
+    """The page."""
+    studio = studio_of(request)
+    state, schema = studio.project.state, studio.schema()
+    found = read_comparison(studio.project)
+    sensitive = [each.name for each in schema.with_role(Role.SENSITIVE)] if schema is not None else []
+    shown = (
+        [commands.compare(state.data, state.options, sensitive=sensitive[0], **QUICK)]
+        if sensitive and state.data
+        else []
+    )
+    return page(
+        request,
+        "compare.html",
+        commands=shown,
+        found=found,
+        chart=None if found is None else _chart(found["designs"]),
+        sensitive=sensitive,
+        quick=QUICK,
+    )
+
+
+def _chart(designs: list[dict[str, Any]]) -> dict[str, Any]:
+    points = [
+        {
+            "design": each["design"],
+            "method": each["design"].split(" ")[0] if each["command"] else each["design"],
+            "standing": "anchor" if not each["command"] else "beaten" if each["beaten"] else "frontier",
+            **{name: each[name] for name in ("risk", "low", "high", "error")},
+        }
+        for each in designs
+        if each["risk"] is not None and each["error"] is not None
+    ]
+    description = f"{len(points)} designs by risk (across) and error (up); the table below has the numbers."
+    return frontier_chart(points, across=RISK, up=ERROR, description=description)
+
+
+async def start(request: Request) -> Response:
+    """Begin, or go on with, a comparison."""
+    studio = studio_of(request)
+    state, sent = studio.project.state, await form(request)
+    if studio.schema() is None or not state.data or studio.jobs.is_running:
+        return go("/compare")
+    numbers = {name: _whole(first(sent, name), given) for name, given in QUICK.items()}
+    command = commands.compare(state.data, state.options, sensitive=first(sent, "sensitive"), **numbers)
+    if first(sent, "anew"):
+        shutil.rmtree(studio.project.root / "comparison", ignore_errors=True)
+    studio.jobs.start(Job("Comparing designs", command.arguments, "/compare"), lambda _: None)
+    return go("/compare")
+
+
+def _whole(text: str, given: int) -> int:
+    return int(text) if text.isdigit() and len(text) < 6 else given
+
+
+async def take(request: Request) -> Response:
+    """Let a compared design be the project's own."""
+    studio = studio_of(request)
+    sent = await form(request)
+    found = read_comparison(studio.project)
+    wanted = first(sent, "design")
+    designs = [] if found is None else found["designs"]
+    command = next((each["command"] for each in designs if each["design"] == wanted), "")
+    if not command:
+        return go("/compare")
+    words = shlex.split(command)
+    chosen = words[words.index("--method") : words.index("--out")]
+    rows = str(studio.project.state.rows or ROWS_UNKNOWN)
+    # The command line reads its own command: its plan says the design in full.
+    outcome = await studio.run("plan", "--schema", "schema.toml", "--rows", rows, *chosen, "--json")
+    if not outcome.has_result:
+        return page(
+            request,
+            "compare.html",
+            problems=outcome.sentences,
+            found=found,
+            chart=None,
+            sensitive=[],
+            quick=QUICK,
+        )
+    design = outcome.data["design"]
+    keep_design(studio, METHODS.make(design.pop("method"), design))
+    return go("/publish")
+
+
+ROUTES = [
+    Route("/compare", show),
+    Route("/compare", start, methods=["POST"]),
+    Route("/compare/take", take, methods=["POST"]),
+]

@@ -1,0 +1,47 @@
+"""Report: one self-contained page about a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sfumato.studio import commands
+from sfumato.studio.jobs import Job
+from sfumato.studio.studio import first, form, go, page, studio_of
+
+
+async def show(request: Request) -> Response:
+    """The page."""
+    studio = studio_of(request)
+    releases = studio.project.releases()
+    reports = sorted(
+        (studio.project.root / "reports").glob("*.html"), key=lambda each: each.stat().st_mtime, reverse=True
+    )
+    wanted = request.query_params.get("show", "")
+    names = [each.name for each in reports]
+    current = wanted if wanted in names else names[0] if names else ""
+    shown = [commands.report(releases[0], "reports/report.html", "", {})] if releases else []
+    return page(request, "report.html", commands=shown, releases=releases, reports=names, current=current)
+
+
+async def start(request: Request) -> Response:
+    """Begin to write a report."""
+    studio = studio_of(request)
+    state, sent = studio.project.state, await form(request)
+    release = first(sent, "release")
+    if release not in studio.project.releases():
+        return go("/report")
+    is_private = bool(first(sent, "private"))
+    stem = f"{Path(release).name}{'-private' if is_private else ''}"
+    out = f"reports/{studio.project.free_name('reports', stem, '.html')}"
+    command = commands.report(
+        release, out, state.data if is_private else "", state.options if is_private else {}
+    )
+    studio.jobs.start(Job("Writing the report", command.arguments, "/report", state.rows), lambda _: None)
+    return go("/report")
+
+
+ROUTES = [Route("/report", show), Route("/report", start, methods=["POST"])]

@@ -1,0 +1,139 @@
+"""Processes that work for the server: orders and answers are lines of JSON, and closing their input is cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+Told = Callable[[dict[str, Any]], None]
+
+LONGEST_LINE = 2**28
+"""Characters of an answer; tables of a release are read whole."""
+
+SECONDS_TO_END = 5.0
+"""What a process may take to remove what is half written, before it is killed."""
+
+COMMAND_LINE = "sfumato.cli.orders"
+"""The module that runs verbs of the command line. It stands above this layer, so it is started, never imported."""
+
+PLANNER = "sfumato.studio.planner"
+
+
+class ProcessEndedError(Exception):
+    """The process ended before it answered: it was cancelled or killed."""
+
+
+class Worker:
+    """One process, started when it is first needed and kept warm.
+
+    Parameters
+    ----------
+    module
+        What runs in it.
+    folder
+        Where it runs, so that paths of orders are those a person would type there.
+    """
+
+    def __init__(self, module: str, folder: Path) -> None:
+        self.module = module
+        self.folder = folder
+        self._process: Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._waiting: dict[int, tuple[asyncio.Future[dict[str, Any]], Told]] = {}
+        self._number = 0
+        self._starting = asyncio.Lock()
+
+    @property
+    def is_busy(self) -> bool:
+        """Some order is not answered yet."""
+        return bool(self._waiting)
+
+    async def carry_out(self, order: dict[str, Any], tell: Told = lambda _: None) -> dict[str, Any]:
+        """The answer to an order; meanwhile progress is told.
+
+        Raises
+        ------
+        ProcessEndedError
+            When the process ended first.
+        """
+        async with self._starting:
+            if self._process is None or self._process.returncode is not None:
+                await self._start()
+        process = self._process
+        if process is None or process.stdin is None:
+            raise ProcessEndedError
+        self._number += 1
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[self._number] = answer, tell
+        with suppress(ConnectionError):
+            process.stdin.write(json.dumps({"number": self._number, **order}).encode() + b"\n")
+            await process.stdin.drain()
+        return await answer
+
+    async def close(self) -> None:
+        """Cancel: the process removes what is half written and ends; it is killed if it does not."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            await asyncio.wait_for(process.wait(), SECONDS_TO_END)
+        except TimeoutError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+        self._end()
+
+    def kill(self) -> None:
+        """End it at once; for a process that writes nothing."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+        self._end()
+
+    async def _start(self) -> None:
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            self.module,
+            stdin=PIPE,
+            stdout=PIPE,
+            limit=LONGEST_LINE,
+            cwd=self.folder,
+            # Ctrl-C in the terminal is the server's to hear; it closes the input of every process.
+            start_new_session=True,
+        )
+        self._reader = asyncio.create_task(self._read(self._process))
+
+    async def _read(self, process: Process) -> None:
+        if process.stdout is None:
+            return
+        while line := await process.stdout.readline():
+            told = json.loads(line)
+            answer, tell = self._waiting.get(told["number"], (None, None))
+            if answer is None or tell is None:
+                continue
+            if "exit" in told:
+                del self._waiting[told["number"]]
+                if not answer.done():
+                    answer.set_result(told)
+            else:
+                tell(told)
+        await process.wait()
+        if self._process is process:
+            self._process = None
+            self._end()
+
+    def _end(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for answer, _ in waiting.values():
+            if not answer.done():
+                answer.set_exception(ProcessEndedError())

@@ -1,0 +1,221 @@
+"""The project folder: the plain files that the command line uses, and what was before each change.
+
+=====================  ======================================================================================
+``schema.toml``        the schema, as every verb takes it
+``design.toml``        the design that was kept, as ``publish --design`` takes it
+``hierarchies.toml``   trees of categories, by attribute, as the parameter of generalization takes them
+``data/``              what was uploaded
+``releases/``          what was published
+``reports/``           pages about it
+``comparison/``        what ``compare`` found
+``results/``           what the verbs printed: inference, inspection, audits
+``studio.json``        which data, which release, how many rows
+``history/``           the files that a change replaced, for undo
+=====================  ======================================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sfumato.errors import ParameterError
+from sfumato.writing import PARTIAL, remove_abandoned
+
+KEPT = ("schema.toml", "design.toml", "hierarchies.toml", "studio.json")
+"""Files that undo brings back."""
+
+UPLOADED = (
+    ".csv",
+    ".tsv",
+    ".txt",
+    ".parquet",
+    ".xlsx",
+    ".sav",
+    ".dta",
+    ".xpt",
+    ".por",
+    ".sas7bdat",
+    ".gz",
+    ".zst",
+)
+"""Endings of files that may be uploaded."""
+
+MOST_KEPT = 200
+"""Changes that can be undone; the oldest are forgotten."""
+
+
+@dataclass(frozen=True)
+class State:
+    """What the plain files do not say.
+
+    Parameters
+    ----------
+    data
+        The private rows, as the command line takes them: a path, seen from the project folder, or an address.
+    options
+        What was said about reading them, such as ``{"delimiter": ";"}``.
+    rows
+        How many there are, when known.
+    release
+        Folder of the release that is analysed.
+    """
+
+    data: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+    rows: int | None = None
+    release: str = ""
+
+
+class Project:
+    """A folder, and what is in it.
+
+    Parameters
+    ----------
+    root
+        The folder; made when it is not there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        if root.exists() and not root.is_dir():
+            raise ParameterError(
+                f"project: {str(root)!r} is a file; a project is a folder. Choose another name.",
+                parameter="project",
+            )
+        root.mkdir(parents=True, exist_ok=True)
+        self.root = root.resolve()
+        for name in ("data", "releases", "reports", "results"):
+            (self.root / name).mkdir(exist_ok=True)
+            remove_abandoned(self.root / name, PARTIAL)
+        remove_abandoned(self.root, PARTIAL)
+        for each in (self.root / "data").glob(".partial-*"):
+            each.unlink(missing_ok=True)
+
+    def path(self, name: str) -> Path:
+        """A path in the folder, where it leads nowhere else; links that lead out are refused.
+
+        Raises
+        ------
+        ParameterError
+            When it leads out of the folder.
+        """
+        found = (self.root / name).resolve() if "\0" not in name else self.root.parent
+        if found == self.root or not found.is_relative_to(self.root):
+            raise ParameterError("that file is not in the project folder.", parameter="path")
+        return found
+
+    @property
+    def state(self) -> State:
+        """What was said so far; a file that was edited by hand into something else counts as nothing."""
+        try:
+            stored = json.loads((self.root / "studio.json").read_text(encoding="utf-8"))
+            return State(**stored)
+        except (OSError, ValueError, TypeError):
+            return State()
+
+    def change_state(self, **changes: Any) -> State:
+        """Remember something else."""
+        changed = replace(self.state, **changes)
+        self.write("studio.json", json.dumps(asdict(changed), indent=2))
+        return changed
+
+    def has(self, name: str) -> bool:
+        """Whether a file or folder is there."""
+        return (self.root / name).exists()
+
+    def write(self, name: str, text: str) -> None:
+        """Write a file whole; what was there is replaced."""
+        temporary = self.root / f".{name.replace('/', '-')}.new"
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(self.root / name)
+
+    def result(self, name: str) -> Any:
+        """What a verb printed, or None; it says of which schema it was computed."""
+        try:
+            return json.loads((self.root / "results" / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def keep_result(self, name: str, content: Any) -> None:
+        """Keep what a verb printed."""
+        self.write(f"results/{name}.json", json.dumps(content, indent=2))
+
+    def releases(self) -> list[str]:
+        """Folders of releases in the project, the newest first."""
+        found = [each for each in (self.root / "releases").iterdir() if (each / "datapackage.json").is_file()]
+        found.sort(key=lambda each: (each / "datapackage.json").stat().st_mtime, reverse=True)
+        return [f"releases/{each.name}" for each in found]
+
+    def remember(self, what: str) -> None:
+        """Keep the files as they are, before a change, so that it can be undone."""
+        history = self.root / "history"
+        history.mkdir(exist_ok=True)
+        numbers = sorted(int(each.name) for each in history.iterdir() if each.name.isdigit())
+        place = history / f"{(numbers[-1] if numbers else 0) + 1:06d}"
+        place.mkdir()
+        for name in KEPT:
+            if self.has(name):
+                shutil.copyfile(self.root / name, place / name)
+        (place / "what.txt").write_text(what, encoding="utf-8")
+        for number in numbers[: -MOST_KEPT + 1]:
+            shutil.rmtree(history / f"{number:06d}", ignore_errors=True)
+
+    def last_change(self) -> str:
+        """What undo would undo; empty when there is nothing."""
+        place = self._last()
+        return "" if place is None else (place / "what.txt").read_text(encoding="utf-8")
+
+    def undo(self) -> str:
+        """Bring back the files as they were before the last change; says what it was."""
+        place = self._last()
+        if place is None:
+            return ""
+        what = (place / "what.txt").read_text(encoding="utf-8")
+        for name in KEPT:
+            if (place / name).is_file():
+                shutil.copyfile(place / name, self.root / name)
+            else:
+                (self.root / name).unlink(missing_ok=True)
+        shutil.rmtree(place)
+        return what
+
+    def _last(self) -> Path | None:
+        history = self.root / "history"
+        found = sorted(each for each in history.iterdir() if each.name.isdigit()) if history.is_dir() else []
+        return found[-1] if found else None
+
+    def name_for_upload(self, name: str) -> Path:
+        """Where an upload goes: a name of its own in the folder, never one that is there.
+
+        Raises
+        ------
+        ParameterError
+            When the name is no plain file name, or its ending is none that is read.
+        """
+        plain = (
+            name.isprintable() and name == Path(name).name and "\\" not in name and not name.startswith(".")
+        )
+        if not plain or len(name.encode()) > 200:
+            raise ParameterError("an upload needs a plain file name, without folders.", parameter="name")
+        if Path(name).suffix.lower() not in UPLOADED:
+            raise ParameterError(
+                f"files that end in {Path(name).suffix or 'nothing'!r} are not read. Use one of {', '.join(UPLOADED)}.",
+                parameter="name",
+            )
+        stem, dot, ending = name.partition(".")
+        place, number = self.root / "data" / name, 1
+        while place.exists():
+            number += 1
+            place = self.root / "data" / f"{stem}-{number}{dot}{ending}"
+        return place
+
+    def free_name(self, folder: str, stem: str, ending: str = "") -> str:
+        """A name in a folder that is not taken: the stem, or the stem with a number."""
+        name, number = f"{stem}{ending}", 1
+        while (self.root / folder / name).exists():
+            number += 1
+            name = f"{stem}-{number}{ending}"
+        return name

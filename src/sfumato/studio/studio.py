@@ -1,0 +1,182 @@
+"""What the pages share: the project, the processes that work for it, and how a page is answered."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from sfumato.errors import SfumatoError
+from sfumato.studio.commands import Command
+from sfumato.studio.jobs import NO_ANSWER, Jobs, Outcome
+from sfumato.studio.processes import COMMAND_LINE, PLANNER, ProcessEndedError, Worker
+from sfumato.studio.project import Project
+from sfumato.studio.rendering import render
+from sfumato.values.schema import Schema
+
+CUSTODIAN = (
+    ("data", "Data"),
+    ("roles", "Roles and categories"),
+    ("risk", "Risk today"),
+    ("method", "Method"),
+    ("compare", "Compare"),
+    ("publish", "Publish"),
+    ("attack", "Attack"),
+    ("report", "Report"),
+)
+ANALYST = (
+    ("release", "Release"),
+    ("ask", "Ask"),
+    ("tables", "Tables"),
+    ("measures", "Measures"),
+    ("regression", "Regression"),
+)
+
+PATIENCE = 1.0
+"""Seconds after which a plan from private rows that nobody waits for any more is given up."""
+
+REFUSED = 422
+
+
+class Studio:
+    """A project folder and everything that runs for it.
+
+    Parameters
+    ----------
+    project
+        The folder.
+    """
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.jobs = Jobs(project.root)
+        self.descriptions: dict[str, Any] = {}
+        self._command_line = Worker(COMMAND_LINE, project.root)
+        self._planner = Worker(PLANNER, project.root)
+        self._private_planner = Worker(PLANNER, project.root)
+        self._private_since = 0.0
+
+    async def close(self) -> None:
+        """End every process, and leave nothing half written."""
+        await asyncio.gather(
+            self.jobs.close(),
+            self._command_line.close(),
+            self._planner.close(),
+            self._private_planner.close(),
+        )
+
+    async def run(self, *arguments: str) -> Outcome:
+        """What a quick verb of the command line comes to."""
+        try:
+            told = await self._command_line.carry_out({"arguments": arguments})
+        except ProcessEndedError:
+            return Outcome(1, said=NO_ANSWER)
+        return Outcome(told["exit"], told["result"], told["said"])
+
+    async def plan(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer of the planner that sees no private rows."""
+        return await _ask(self._planner, order)
+
+    async def ask_private(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer of the planner that sees the private rows.
+
+        The newest question matters: a plan that takes long is given up for the next one.
+        """
+        if (
+            order["do"] == "plan"
+            and self._private_planner.is_busy
+            and time.monotonic() - self._private_since > PATIENCE
+        ):
+            self._private_planner.kill()
+        self._private_since = time.monotonic()
+        state = self.project.state
+        return await _ask(self._private_planner, {"data": state.data, "options": state.options, **order})
+
+    def schema(self) -> Schema | None:
+        """The schema of the project; None where there is none, or none that can be read."""
+        try:
+            return Schema.read(self.project.root / "schema.toml")
+        except (SfumatoError, OSError):
+            return None
+
+    async def describe_methods(self) -> dict[str, Any]:
+        """Every method as ``sfumato methods NAME --json`` describes it, by name."""
+        if not self.descriptions:
+            names = [each["name"] for each in (await self.run("methods", "--json")).data]
+            self.descriptions = {name: (await self.run("methods", name, "--json")).data for name in names}
+        return self.descriptions
+
+
+async def _ask(worker: Worker, order: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return await worker.carry_out(dict(order))
+    except ProcessEndedError:
+        return {"exit": 1, "said": NO_ANSWER}
+
+
+def studio_of(request: Request) -> Studio:
+    """The studio that answers a request."""
+    found: Studio = request.app.state.studio
+    return found
+
+
+def page(
+    request: Request,
+    template: str,
+    *,
+    commands: Sequence[Command] = (),
+    problems: Sequence[str] = (),
+    **content: Any,
+) -> Response:
+    """A whole page: navigation, what is under way, the page's own content, and the commands that do the same."""
+    studio = studio_of(request)
+    here = request.url.path.split("/")[1]
+    text = render(
+        template,
+        here=here,
+        custodian=CUSTODIAN,
+        analyst=ANALYST,
+        project=studio.project,
+        state=studio.project.state,
+        job=studio.jobs.job,
+        commands=commands,
+        problems=problems,
+        last_change=studio.project.last_change(),
+        **content,
+    )
+    shown = studio.jobs.job
+    if shown is not None and shown.state == "done" and shown.page == f"/{here}":
+        # Said once, where its result is.
+        studio.jobs.job = None
+    return HTMLResponse(text, status_code=REFUSED if problems else 200)
+
+
+def fragment(template: str, **content: Any) -> Response:
+    """A part of a page."""
+    return HTMLResponse(render(template, **content))
+
+
+def go(path: str) -> Response:
+    """To another page, after a change: a reload then repeats nothing."""
+    return RedirectResponse(path, status_code=303)
+
+
+async def form(request: Request) -> dict[str, list[str]]:
+    """What a form sent; values by name."""
+    body = await request.body()
+    return parse_qs(body.decode("utf-8", errors="replace"), keep_blank_values=True)
+
+
+def first(sent: Mapping[str, Sequence[str]], name: str) -> str:
+    """One value of a form, without spaces around it; empty where there is none."""
+    return (sent.get(name) or [""])[0].strip()
+
+
+def query(request: Request) -> dict[str, list[str]]:
+    """What stands behind the question mark of an address."""
+    return parse_qs(request.url.query, keep_blank_values=True)
