@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
+.PHONY: help demo test check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,7 +32,26 @@ check: $(VENV)/installed-dev  ## style, types, import contracts
 	$(BIN)/lint-imports
 
 test: check  ## everything a change must pass
-	$(BIN)/python -m pytest -m "not slow" -n 2
+	$(BIN)/python -m pytest -m "not slow and not browser" -n 2
+
+AXE := $(VENV)/axe/package/axe.min.js
+
+$(AXE):
+	@mkdir -p $(VENV)/axe
+	@cd $(VENV)/axe && npm pack --silent axe-core@4 >/dev/null && tar xzf axe-core-*.tgz \
+	  || { echo "Browser tests need axe-core from the npm registry, which could not be had: install npm, or check the network."; exit 1; }
+
+browser-tools: $(VENV)/installed-dev $(AXE)
+	@$(BIN)/python -m pip install --quiet 'playwright>=1.50' \
+	  || { echo "Browser tests need the package playwright, which could not be installed."; exit 1; }
+	@command -v chromium >/dev/null || apt-get install -y chromium >/dev/null 2>&1 \
+	  || { echo "Browser tests need chromium, which is not there and could not be installed: apt-get install chromium."; exit 1; }
+
+browser-test: browser-tools  ## both whole paths of the studio in a real browser, by mouse and by keys
+	SFUMATO_AXE=$(AXE) $(BIN)/python -m pytest -m browser tests/browser
+
+screenshots: browser-tools  ## the same, and its pictures into docs/studio
+	SFUMATO_AXE=$(AXE) SFUMATO_SCREENSHOTS=docs/studio $(BIN)/python -m pytest -m browser tests/browser -k both_paths
 
 test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
 	$(BIN)/python -m pytest -m slow

@@ -107,9 +107,21 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
             f"rows must be a whole number from 1 to {MOST_ROWS:,}, got {rows!r}. Say how many rows will be published.",
             parameter="rows",
         )
-    chosen = design_for_units(design, schema)
+    chosen, guarantees = promise(design, schema)
     special = chosen.plan_tables(schema, rows, table)
-    return Plan(chosen, rows, promises_of(chosen, schema), (*special, *_errors(chosen, schema, rows, table)))
+    return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
+
+
+def promise(design: Design, schema: Schema) -> tuple[Design, tuple[Guarantee, ...]]:
+    """What a design promises for tables of a schema, at once: errors to expect take longer; and the design as it fits them.
+
+    Raises
+    ------
+    ParameterError
+        When the design does not fit the schema.
+    """
+    chosen = design_for_units(design, schema)
+    return chosen, promises_of(chosen, schema)
 
 
 def _errors(design: Design, schema: Schema, rows: int, table: PrivateTable | None) -> tuple[ResultTable, ...]:

@@ -143,13 +143,22 @@ def setting_text(value: Any) -> str:
     return value if isinstance(value, str) and value.replace("-", "").isalnum() else toml_value(value)
 
 
-def compare(data: str, options: Mapping[str, str], *, sensitive: str, repeats: int, queries: int) -> Command:
-    """Designs beside each other."""
+def compare(
+    data: str,
+    options: Mapping[str, str],
+    *,
+    sensitive: str,
+    repeats: int,
+    queries: int,
+    own_designs: bool = False,
+) -> Command:
+    """Designs beside each other: a grid of every method, or those of ``designs.toml``."""
     arguments = ("compare", data, "--schema", "schema.toml", *reading_arguments(options))
     chosen = ("--sensitive", sensitive, "--repeats", str(repeats), "--queries", str(queries))
+    designs = ("--designs", "designs.toml") if own_designs else ()
     made = call("compare_designs", sensitive=sensitive, repeats=repeats, queries=queries)
     return Command(
-        (*arguments, *chosen, "--out", "comparison", "--json"),
+        (*arguments, *chosen, *designs, "--out", "comparison", "--json"),
         lines(
             ["compare_designs", "read_table"],
             open_table(data, options),

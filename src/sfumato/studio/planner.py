@@ -75,6 +75,17 @@ def plan_design(order: Mapping[str, Any]) -> dict[str, Any]:
     return plan(design, schema, rows, table=table).to_dict()
 
 
+def promise_of_design(order: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a plan that takes no time: what is promised, and what is not prevented."""
+    from sfumato.custody.plan import Plan, promise
+    from sfumato.methods.base import METHODS
+
+    design, guarantees = promise(
+        METHODS.make(order["method"], order["parameters"]), Schema.from_dict(order["schema"])
+    )
+    return Plan(design, order["rows"], guarantees, ()).to_dict()
+
+
 def count_columns(order: Mapping[str, Any]) -> dict[str, Any]:
     """Number of rows, and of rows in every category of the attributes named."""
     table = _table(order)
@@ -108,6 +119,7 @@ def write_parquet(order: Mapping[str, Any]) -> dict[str, Any]:
 
 ORDERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "plan": plan_design,
+    "promise": promise_of_design,
     "count": count_columns,
     "rows": show_rows,
     "parquet": write_parquet,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
@@ -14,7 +14,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from sfumato.errors import SfumatoError
 from sfumato.studio.commands import Command
 from sfumato.studio.jobs import NO_ANSWER, Jobs, Outcome
-from sfumato.studio.processes import COMMAND_LINE, PLANNER, ProcessEndedError, Worker
+from sfumato.studio.planning import Planner
+from sfumato.studio.processes import COMMAND_LINE, ProcessEndedError, Worker
 from sfumato.studio.project import Project
 from sfumato.studio.rendering import render
 from sfumato.values.schema import Schema
@@ -37,8 +38,10 @@ ANALYST = (
     ("regression", "Regression"),
 )
 
-PATIENCE = 1.0
-"""Seconds after which a plan from private rows that nobody waits for any more is given up."""
+SOON = 0.12
+"""Seconds for which a promise waits for the errors to expect; they come after it when they take longer."""
+
+PLANS_KEPT = 30
 
 REFUSED = 422
 
@@ -57,9 +60,9 @@ class Studio:
         self.jobs = Jobs(project.root)
         self.descriptions: dict[str, Any] = {}
         self._command_line = Worker(COMMAND_LINE, project.root)
-        self._planner = Worker(PLANNER, project.root)
-        self._private_planner = Worker(PLANNER, project.root)
-        self._private_since = 0.0
+        self._planner = Planner(project.root)
+        self._private = Planner(project.root)
+        self._plans: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def close(self) -> None:
         """End every process, and leave nothing half written."""
@@ -67,7 +70,7 @@ class Studio:
             self.jobs.close(),
             self._command_line.close(),
             self._planner.close(),
-            self._private_planner.close(),
+            self._private.close(),
         )
 
     async def run(self, *arguments: str) -> Outcome:
@@ -78,24 +81,38 @@ class Studio:
             return Outcome(1, said=NO_ANSWER)
         return Outcome(told["exit"], told["result"], told["said"])
 
-    async def plan(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer of the planner that sees no private rows."""
-        return await _ask(self._planner, order)
+    async def plan(self, order: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any] | None]:
+        """The promise of a design at once, and its whole plan where that comes soon; neither sees private rows."""
+        whole = self._planned(order)
+        told = await self._planner.promise(order)
+        if told["exit"]:
+            return told, None
+        finished, _ = await asyncio.wait([whole], timeout=SOON)
+        return told, whole.result() if finished else None
+
+    async def whole_plan(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """The whole plan of a design, when it comes."""
+        return await asyncio.shield(self._planned(order))
+
+    def _planned(self, order: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
+        """The plan of a design under way, begun once however often it is asked for."""
+        key = json.dumps(order)
+        if key not in self._plans:
+            self._plans = dict(list(self._plans.items())[-PLANS_KEPT:])
+            self._plans[key] = asyncio.get_running_loop().create_task(
+                self._planner.newest({**order, "do": "plan"})
+            )
+        return self._plans[key]
 
     async def ask_private(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer of the planner that sees the private rows.
-
-        The newest question matters: a plan that takes long is given up for the next one.
-        """
-        if (
-            order["do"] == "plan"
-            and self._private_planner.is_busy
-            and time.monotonic() - self._private_since > PATIENCE
-        ):
-            self._private_planner.kill()
-        self._private_since = time.monotonic()
+        """An answer of the planner that sees the private rows."""
         state = self.project.state
-        return await _ask(self._private_planner, {"data": state.data, "options": state.options, **order})
+        whole = {"data": state.data, "options": state.options, **order}
+        return await (self._private.newest(whole) if order["do"] == "plan" else self._private.ask(whole))
+
+    async def write_parquet(self, order: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a table of answers, where nothing else waits for it."""
+        return await self._planner.ask({**order, "do": "parquet"})
 
     def schema(self) -> Schema | None:
         """The schema of the project; None where there is none, or none that can be read."""
@@ -110,13 +127,6 @@ class Studio:
             names = [each["name"] for each in (await self.run("methods", "--json")).data]
             self.descriptions = {name: (await self.run("methods", name, "--json")).data for name in names}
         return self.descriptions
-
-
-async def _ask(worker: Worker, order: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return await worker.carry_out(dict(order))
-    except ProcessEndedError:
-        return {"exit": 1, "said": NO_ANSWER}
 
 
 def studio_of(request: Request) -> Studio:

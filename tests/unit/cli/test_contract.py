@@ -20,6 +20,7 @@ from sfumato.cli.application import app
 VERBS = [
     (),
     ("demo",),
+    ("studio",),
     ("datasets",),
     ("datasets", "list"),
     ("datasets", "fetch"),

@@ -33,11 +33,13 @@ class Visitor:
         self.project = studio.project
 
     def get(self, path: str, **params: object) -> str:
+        """A page that must be there."""
         answer = self.client.get(path, params=params or None)
         assert answer.status_code == 200, (path, answer.status_code, answer.text)
         return answer.text
 
     def post(self, path: str, **sent: object):
+        """Send a form."""
         return self.client.post(path, data=sent, headers={"origin": ORIGIN})
 
     def wait(self, seconds: float = 60) -> None:

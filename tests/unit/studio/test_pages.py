@@ -210,6 +210,7 @@ def test_the_plan_of_a_form_is_what_plan_prints(analyst):
     analyst.get("/data/columns")
     told = shown(analyst.get("/method/randomized-response/plan", retention="0.5"))
     assert "local differential privacy" in told
+    told += shown(analyst.get("/method/randomized-response/errors", retention="0.5"))
     assert "of 1,000 rows" in told
     private = shown(analyst.get("/method/randomized-response/private", retention="0.5"))
     assert "Private: computed from the rows" in private

@@ -273,9 +273,7 @@ async def _parquet(studio: Studio, command: commands.Command, place: Path) -> st
     outcome = await studio.run(*command.arguments)
     if not outcome.has_result:
         return " ".join(outcome.sentences)
-    told = await studio.plan(
-        {"do": "parquet", "rows": outcome.data["rows"], "numbers": NUMBERS, "to": str(place)}
-    )
+    told = await studio.write_parquet({"rows": outcome.data["rows"], "numbers": NUMBERS, "to": str(place)})
     return str(told.get("said", ""))
 
 

@@ -54,7 +54,16 @@ async def show(request: Request) -> Response:
         chart=None if found is None else _chart(found["designs"]),
         sensitive=sensitive,
         quick=QUICK,
+        designs=_designs(studio.project),
     )
+
+
+def _designs(project: Project) -> str:
+    """Designs that were written by hand; empty for a grid of every method."""
+    try:
+        return (project.root / "designs.toml").read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return ""
 
 
 def _chart(designs: list[dict[str, Any]]) -> dict[str, Any]:
@@ -79,7 +88,18 @@ async def start(request: Request) -> Response:
     if studio.schema() is None or not state.data or studio.jobs.is_running:
         return go("/compare")
     numbers = {name: _whole(first(sent, name), given) for name, given in QUICK.items()}
-    command = commands.compare(state.data, state.options, sensitive=first(sent, "sensitive"), **numbers)
+    command = commands.compare(
+        state.data,
+        state.options,
+        sensitive=first(sent, "sensitive"),
+        own_designs=bool(first(sent, "designs")),
+        **numbers,
+    )
+    designs = first(sent, "designs")
+    if designs:
+        studio.project.write("designs.toml", designs.replace("\r\n", "\n") + "\n")
+    else:
+        (studio.project.root / "designs.toml").unlink(missing_ok=True)
     if first(sent, "anew"):
         shutil.rmtree(studio.project.root / "comparison", ignore_errors=True)
     studio.jobs.start(Job("Comparing designs", command.arguments, "/compare"), lambda _: None)
@@ -114,6 +134,7 @@ async def take(request: Request) -> Response:
             chart=None,
             sensitive=[],
             quick=QUICK,
+            designs="",
         )
     design = outcome.data["design"]
     keep_design(studio, METHODS.make(design.pop("method"), design))

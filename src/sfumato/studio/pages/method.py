@@ -105,18 +105,38 @@ async def plan(request: Request) -> Response:
         order = _order(studio, name, schema, sent)
     except SfumatoError as error:
         return fragment("plan.html", problem=str(error), plan=None)
-    told = await studio.plan(order)
-    if told["exit"]:
-        return fragment("plan.html", problem=told["said"], plan=None)
-    found = told["result"]
+    promised, whole = await studio.plan(order)
+    if promised["exit"]:
+        return fragment("plan.html", problem=promised["said"], plan=None)
     return fragment(
         "plan.html",
         problem="",
-        plan=found,
-        tables=[grid(each) for each in found["tables"]],
+        plan=promised["result"],
+        errors=None if whole is None else _errors(whole),
         command=commands.plan({"method": name, **order["parameters"]}, order["rows"]),
-        private=f"/method/{name}/private?{urlencode(sent, doseq=True)}" if studio.project.state.data else "",
+        name=name,
+        sent=urlencode(sent, doseq=True),
+        has_data=bool(studio.project.state.data),
     )
+
+
+def _errors(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What a fragment needs to show the tables of a plan, or why there are none."""
+    found = told.get("result") or {"tables": []}
+    return {"problem": told.get("said", ""), "tables": [grid(each) for each in found["tables"]]}
+
+
+async def errors(request: Request) -> Response:
+    """The errors to expect, where they took longer than the promise."""
+    studio, name, sent = studio_of(request), request.path_params["name"], query(request)
+    schema = studio.schema()
+    if schema is None or name not in METHODS.members:
+        return fragment("errors.html", errors={"problem": "There is no schema yet.", "tables": []})
+    try:
+        told = await studio.whole_plan(_order(studio, name, schema, sent))
+    except SfumatoError as error:
+        return fragment("errors.html", errors={"problem": str(error), "tables": []})
+    return fragment("errors.html", errors=_errors(told))
 
 
 async def private(request: Request) -> Response:
@@ -163,5 +183,6 @@ ROUTES = [
     Route("/method/{name}", choose),
     Route("/method/{name}", keep, methods=["POST"]),
     Route("/method/{name}/plan", plan),
+    Route("/method/{name}/errors", errors),
     Route("/method/{name}/private", private),
 ]

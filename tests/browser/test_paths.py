@@ -1,0 +1,237 @@
+"""Both whole paths on the census sample, on a desk and on a phone, with a mouse and by keys alone."""
+
+from __future__ import annotations
+
+import json
+
+from browser.conftest import WIDTHS, Watched, serving
+
+DESIGNS = """[[design]]
+method = "randomized-response"
+retention = 0.5
+
+[[design]]
+method = "anatomy"
+l_value = 2
+"""
+
+
+def custodian(tab) -> None:
+    """From data to report."""
+    page = tab.tab
+    page.get_by_role("button", name="Read the columns").click()
+    tab.wait_for_job("#columns table")
+    page.get_by_role("button", name="Use it instead of the guess").click()
+    page.locator("#columns table").wait_for()
+    assert "1,000 rows, 9 columns" in page.locator("#columns").inner_text()
+    tab.judge("data")
+    assert page.locator("#rows table").count() == 0
+    page.get_by_role("button", name="Show the first ten private rows").click()
+    page.locator("#rows table").wait_for()
+    tab.judge("data-rows")
+
+    tab.go("/roles")
+    page.get_by_label("Role of salary").select_option("other")
+    page.get_by_role("button", name="Keep these roles").click()
+    page.get_by_role("button", name="Undo: roles changed").wait_for()
+    tab.judge("roles")
+    page.get_by_role("link", name="marital").click()
+    page.locator("#histogram svg").wait_for()
+    page.get_by_label("Separated becomes").fill("Married with absent spouse")
+    page.locator("#histogram", has_text="Categories: 5").wait_for()
+    page.get_by_role("button", name="Keep", exact=True).click()
+    page.locator("#histogram svg").wait_for()
+    assert page.get_by_label("Separated becomes").input_value() == "Married with absent spouse"
+    tab.judge("attribute")
+
+    tab.go("/risk")
+    page.get_by_role("button", name="Inspect the rows").click()
+    tab.wait_for_job("#risk-title")
+    tab.judge("risk")
+
+    tab.go("/method")
+    tab.judge("methods")
+    page.get_by_role("link", name="randomized response").click()
+    page.locator("#private table").wait_for()
+    before = page.locator("#plan .promise").first.inner_text()
+    slider = page.get_by_label("retention, slider")
+    slider.focus()
+    for _ in range(20):
+        slider.press("ArrowRight")
+    page.locator("#plan .promise").filter(has_not_text=before).first.wait_for()
+    page.locator("#private table").wait_for()
+    tab.judge("method")
+    page.get_by_label("retention, for all").fill("2")
+    page.locator("#plan .problem").wait_for()
+    page.get_by_label("retention, for all").fill("0.6")
+    page.locator("#plan .promise").first.wait_for()
+    page.get_by_role("button", name="Keep this design").click()
+    page.wait_for_url("**/publish")
+
+    tab.go("/compare")
+    page.get_by_text("Designs of your own").click()
+    page.get_by_label("One [[design]] each").fill(DESIGNS)
+    page.get_by_label("Questions").fill("20")
+    page.get_by_role("button", name="Compare").click()
+    tab.wait_for_job("#found-title")
+    page.locator(".chart svg").wait_for()
+    tab.judge("compare")
+    page.get_by_role("button", name="Take randomized-response retention=0.5").click()
+    page.wait_for_url("**/publish")
+
+    page.get_by_label("Name of the release").fill("census")
+    page.get_by_role("button", name="Publish", exact=True).click()
+    tab.wait_for_job("#published-title")
+    tab.judge("publish")
+
+    tab.go("/attack")
+    page.get_by_role("button", name="Attack", exact=True).click()
+    tab.wait_for_job("#found-title")
+    tab.judge("attack")
+
+    tab.go("/report")
+    page.get_by_role("button", name="Write the report").click()
+    tab.wait_for_job("iframe")
+    page.frame_locator("iframe").locator(".chart svg").first.wait_for()
+    tab.judge("report")
+
+
+def analyst(tab) -> None:
+    """From the release to a model."""
+    page = tab.tab
+    tab.go("/release")
+    page.locator("#release-title").wait_for()
+    tab.judge("release")
+    page.get_by_role("link", name="Next: ask it").click()
+    page.get_by_label("Female", exact=True).check()
+    page.locator("#answer .big").wait_for()
+    page.locator("summary", has_text="occupation").click()
+    page.get_by_label("Truck driver").check()
+    page.locator("#answer code", has_text="sex = 'Female' AND occupation = 'Truck driver'").first.wait_for()
+    page.locator("#answer svg").wait_for()
+    tab.judge("ask")
+
+    tab.go("/tables")
+    page.get_by_label("workclass").check()
+    page.locator("#table svg").wait_for()
+    tab.judge("tables")
+    for kind in ("CSV", "Parquet"):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=f"Download {kind}").click()
+        assert download.value.suggested_filename == f"counts.{kind.lower()}"
+
+    tab.go("/measures")
+    page.get_by_label("First: an attribute").fill("sex")
+    page.get_by_label("Second: an attribute").fill("workclass")
+    page.get_by_role("button", name="Measure").click()
+    page.locator("main table").wait_for()
+    tab.judge("measures")
+
+    tab.go("/regression")
+    page.get_by_label("Formula").fill("sex ~ workclass")
+    page.get_by_role("button", name="Fit").click()
+    page.locator("main table").wait_for()
+    tab.judge("regression")
+
+
+def test_both_paths(tab, census, tmp_path):
+    """Data to report, release to regression; the folder then holds the plain files of the command line."""
+    with serving(tmp_path, str(census)) as address:
+        tab.enter(address)
+        custodian(tab)
+        analyst(tab)
+    project = tmp_path / "project"
+    state = json.loads((project / "studio.json").read_text())
+    assert state["release"] == "releases/census"
+    for name in ("schema.toml", "design.toml", "releases/census/datapackage.json", "reports/census.html"):
+        assert (project / name).is_file()
+
+
+class Keys:
+    """Somebody without a mouse: everything is reached by Tab, and where one is can be seen."""
+
+    def __init__(self, tab: Watched) -> None:
+        self.page = tab.tab
+
+    def to(self, name: str) -> None:
+        """Press Tab until the element of that name, or that shows this text, is in focus."""
+        for _ in range(250):
+            self.page.keyboard.press("Tab")
+            told = self.page.evaluate(
+                """() => {
+                    const here = document.activeElement;
+                    const labels = here.labels ? [...here.labels].map((each) => each.innerText) : [];
+                    const words = [here.getAttribute("aria-label"), ...labels, here.innerText, here.value];
+                    const style = getComputedStyle(here);
+                    return [words.filter(Boolean).join(" | "), style.outlineStyle, here.tagName];
+                }"""
+            )
+            assert told[1] != "none" or told[2] == "IFRAME", f"focus cannot be seen on {told[0]!r}"
+            if name in told[0]:
+                return
+        raise AssertionError(f"{name!r} cannot be reached by keys")
+
+    def press(self, name: str, key: str = "Enter") -> None:
+        """Go there and press a key."""
+        self.to(name)
+        self.page.keyboard.press(key)
+
+
+def test_by_keys_alone(chromium, census, tmp_path, kept):
+    """From data to a release and an estimate without a mouse; focus is seen at every step."""
+    width, height = WIDTHS["desktop"]
+    context = chromium.new_context(viewport={"width": width, "height": height})
+    tab = Watched(context, kept, "keys")
+    keys, page = Keys(tab), tab.tab
+    with serving(tmp_path, str(census)) as address:
+        tab.enter(address)
+        keys.press("Read the columns")
+        tab.wait_for_job("#columns table")
+        keys.press("Use it instead of the guess")
+        page.locator("#columns table").wait_for()
+        keys.press("Method")
+        page.wait_for_url("**/method")
+        keys.press("randomized response")
+        page.locator("#private table").wait_for()
+        keys.to("retention, for all")
+        page.keyboard.press("Control+a")
+        page.keyboard.type("0.7")
+        keys.press("Keep this design")
+        page.wait_for_url("**/publish")
+        keys.press("Publish")
+        tab.go("/publish")
+        keys.to("Name of the release")
+        keys.press("Publish")
+        tab.wait_for_job("#published-title")
+        keys.press("See it as an analyst does")
+        page.wait_for_url("**/release")
+        keys.press("Next: ask it")
+        page.wait_for_url("**/ask")
+        keys.press("Female", "Space")
+        page.locator("#answer .big").wait_for()
+    context.close()
+    assert not tab.faults, "\n".join(tab.faults)
+
+
+def test_a_second_tab_and_a_reload_see_the_same_work(chromium, census, tmp_path, kept):
+    """Work that one tab began is on the other; either may be reloaded, and cancel leaves nothing behind."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    first, second = Watched(context, kept, "first"), Watched(context, kept, "second")
+    with serving(tmp_path, str(census)) as address:
+        first.enter(address)
+        second.origin = first.origin
+        first.tab.get_by_role("button", name="Read the columns").click()
+        first.wait_for_job("#columns table")
+        second.go("/compare")
+        second.tab.get_by_role("button", name="Compare").click()
+        second.tab.locator(".job").wait_for()
+        first.go("/data")
+        first.tab.locator(".job", has_text="Comparing designs").wait_for()
+        first.tab.reload()
+        first.tab.locator(".job", has_text="Comparing designs").wait_for()
+        first.tab.get_by_role("button", name="Cancel; nothing is left behind").click()
+        first.tab.get_by_text("was cancelled").wait_for()
+        second.tab.get_by_text("was cancelled").wait_for()
+    context.close()
+    assert not (tmp_path / "project/comparison/comparison.json").exists()
+    assert not first.faults + second.faults
