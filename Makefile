@@ -48,13 +48,16 @@ browser-tools: $(VENV)/installed-dev $(AXE)
 	  || { echo "Browser tests need chromium, which is not there and could not be installed: apt-get install chromium."; exit 1; }
 
 browser-test: browser-tools  ## both whole paths of the studio in a real browser, by mouse and by keys
-	SFUMATO_AXE=$(AXE) $(BIN)/python -m pytest -m browser tests/browser
+	SFUMATO_AXE=$(AXE) $(BIN)/python -m pytest -m "browser and not slow" tests/browser
+
+browser-test-large: browser-tools  ## a million rows from upload to release while the page goes on answering
+	SFUMATO_AXE=$(AXE) $(BIN)/python -m pytest -m "browser and slow" -s tests/browser
 
 screenshots: browser-tools  ## the same, and its pictures into docs/studio
-	SFUMATO_AXE=$(AXE) SFUMATO_SCREENSHOTS=docs/studio $(BIN)/python -m pytest -m browser tests/browser -k both_paths
+	SFUMATO_AXE=$(AXE) SFUMATO_SCREENSHOTS=docs/studio $(BIN)/python -m pytest -m "browser and not slow" tests/browser -k both_paths
 
 test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
-	$(BIN)/python -m pytest -m slow
+	$(BIN)/python -m pytest -m "slow and not browser"
 
 spark-test: $(VENV)/installed-dev  ## the engine on Spark; needs Java 17 or 21, installs the rest
 	$(BIN)/python -m pip install --quiet --editable '.[dev,spark]'

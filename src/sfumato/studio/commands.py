@@ -52,6 +52,15 @@ def reading_arguments(options: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(part for name, value in options.items() for part in (f"--{name}", value))
 
 
+class Code(str):
+    """Text that stands in a call as it is: a name, another call."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
 def call(name: str, *positional: Any, **named: Any) -> str:
     """A call as Python writes it, without what is None or empty.
 
@@ -103,7 +112,7 @@ def inspect(data: str, options: Mapping[str, str]) -> Command:
 
 def check(data: str, options: Mapping[str, str]) -> Command:
     """Whether rows and schema fit."""
-    checked = call("check_schema", data, **options).replace(")", ", Schema.read('schema.toml'))", 1)
+    checked = call("check_schema", data, Code("Schema.read('schema.toml')"), **options)
     return Command(
         ("schema", "check", data, "schema.toml", *reading_arguments(options), "--json"),
         lines(["Schema", "check_schema"], f"print({checked}.summary())"),
@@ -156,13 +165,14 @@ def compare(
     arguments = ("compare", data, "--schema", "schema.toml", *reading_arguments(options))
     chosen = ("--sensitive", sensitive, "--repeats", str(repeats), "--queries", str(queries))
     designs = ("--designs", "designs.toml") if own_designs else ()
-    made = call("compare_designs", sensitive=sensitive, repeats=repeats, queries=queries)
+    named = {"sensitive": sensitive, "repeats": repeats, "queries": queries}
+    made = call("compare_designs", Code("table"), "comparison", **named)
     return Command(
         (*arguments, *chosen, *designs, "--out", "comparison", "--json"),
         lines(
             ["compare_designs", "read_table"],
             open_table(data, options),
-            f"print({made.replace('(', '(table, ' + repr('comparison') + ', ', 1)}.summary())",
+            f"print({made}.summary())",
         ),
     )
 
@@ -183,7 +193,7 @@ def publish(data: str, options: Mapping[str, str], *, out: str, settings: Mappin
         elif value not in (None, "", False):
             chosen += [option, str(value)]
     arguments = ("publish", data, "--schema", "schema.toml", "--design", "design.toml")
-    called = call("publish", out=out, **settings).replace("out=", "table, design, ", 1)
+    called = call("publish", Code("table"), Code("design"), out, **settings)
     return Command(
         (*arguments, *reading_arguments(options), *chosen, "--out", out, "--json"),
         lines(

@@ -16,7 +16,7 @@ Told = Callable[[dict[str, Any]], None]
 LONGEST_LINE = 2**28
 """Characters of an answer; tables of a release are read whole."""
 
-SECONDS_TO_END = 5.0
+SECONDS_TO_END = 20.0
 """What a process may take to remove what is half written, before it is killed."""
 
 COMMAND_LINE = "sfumato.cli.orders"

@@ -97,7 +97,8 @@ class Studio:
     def _planned(self, order: Mapping[str, Any]) -> asyncio.Task[dict[str, Any]]:
         """The plan of a design under way, begun once however often it is asked for."""
         key = json.dumps(order)
-        if key not in self._plans:
+        known = self._plans.get(key)
+        if known is None or (known.done() and known.result()["exit"]):
             self._plans = dict(list(self._plans.items())[-PLANS_KEPT:])
             self._plans[key] = asyncio.get_running_loop().create_task(
                 self._planner.newest({**order, "do": "plan"})

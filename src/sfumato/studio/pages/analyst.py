@@ -68,7 +68,7 @@ async def _page(request: Request, problems: Sequence[str]) -> Response:
             folder = studio.project.root / release
             files = sorted(each.name for each in folder.iterdir() if each.suffix in (".parquet", ".csv"))
         problems = () if outcome.has_result else outcome.sentences
-    shown = [commands.asked("show", release, python="release")] if release else []
+    shown = [commands.asked("show", release, python="release.overview()")] if release else []
     return page(
         request,
         "release.html",
