@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import queue
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -78,8 +78,28 @@ class Orders:
             self._waiting.put(line)
         self._waiting.put(None)
         if self._is_running.is_set():
-            # To the main thread, which may wait for others in a call that no flag would end.
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            interrupt()
+
+
+def interrupt() -> None:
+    """Ctrl-C as a terminal sends it: to this process and those that it started, where they are a group of their own."""
+    if os.getpgrp() == os.getpid():
+        os.killpg(os.getpid(), signal.SIGINT)
+    else:
+        # To the main thread, which may wait for others in a call that no flag would end.
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def own_input() -> TextIO:
+    """Where orders come from; stdin itself is empty from now on.
+
+    A process that is forked closes its stdin at once, and would wait for ever for the thread that reads orders from it.
+    """
+    source = os.fdopen(os.dup(0), encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return source
 
 
 def carry_out(order: dict[str, Any], out: TextIO) -> None:
@@ -101,7 +121,7 @@ def main() -> None:
     """Carry out orders until there are no more."""
     out = own_output()
     with suppress(KeyboardInterrupt), ended_by_exceptions():
-        for order in Orders(sys.stdin):
+        for order in Orders(own_input()):
             with remembering():
                 carry_out(order, out)
 

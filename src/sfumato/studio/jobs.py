@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from sfumato.studio.processes import COMMAND_LINE, ProcessEndedError, Worker
 
-DONE, REFUTED, INTERRUPTED = 0, 3, 130
-"""Exit codes of the command line that mean a result, a result that refutes a promise, and a stop."""
+DONE, REFUTED, FAULT, INTERRUPTED = 0, 3, 70, 130
+"""Exit codes of the command line that mean a result, a result that refutes a promise, a fault of ours, and a stop."""
 
 NO_ANSWER = "The process that worked on this ended before it answered. Try again."
 
@@ -131,7 +131,12 @@ class Jobs:
         except ProcessEndedError:
             outcome = Outcome(INTERRUPTED, said=NO_ANSWER)
         if outcome.has_result:
-            finish(outcome)
+            try:
+                finish(outcome)
+            except Exception as error:  # noqa: BLE001 - whatever it is, the page must not wait for ever
+                outcome = Outcome(
+                    FAULT, said=f"A fault of ours ({type(error).__name__}): the result could not be kept."
+                )
         job.outcome = outcome
         if job.state == "running":
             job.state = "done" if outcome.has_result else "refused"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -86,8 +88,7 @@ class Worker:
         try:
             await asyncio.wait_for(process.wait(), SECONDS_TO_END)
         except TimeoutError:
-            with suppress(ProcessLookupError):
-                process.kill()
+            _kill_group(process)
             await process.wait()
         self._end()
 
@@ -95,8 +96,7 @@ class Worker:
         """End it at once; for a process that writes nothing."""
         process, self._process = self._process, None
         if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
+            _kill_group(process)
         self._end()
 
     async def _start(self) -> None:
@@ -106,6 +106,8 @@ class Worker:
             self.module,
             stdin=PIPE,
             stdout=PIPE,
+            # What a verb says comes in its answer; what a library writes besides may quote cells, and nobody would read it.
+            stderr=DEVNULL,
             limit=LONGEST_LINE,
             cwd=self.folder,
             # Ctrl-C in the terminal is the server's to hear; it closes the input of every process.
@@ -137,3 +139,9 @@ class Worker:
         for answer, _ in waiting.values():
             if not answer.done():
                 answer.set_exception(ProcessEndedError())
+
+
+def _kill_group(process: Process) -> None:
+    """End a process and whatever it started, which is a group of its own."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)

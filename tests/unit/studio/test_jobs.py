@@ -74,6 +74,21 @@ def test_work_is_watched_and_cancelled_and_leaves_nothing(many):
     assert content(many) == before
 
 
+def test_a_result_that_cannot_be_kept_is_told(tmp_path):
+    """Else every page would show the work as under way for ever."""
+
+    async def run():
+        jobs = Jobs(tmp_path)
+        job = Job("Saying the version", ("--version",), "/")
+        jobs.start(job, lambda outcome: outcome.data)
+        await jobs._task
+        return job
+
+    job = asyncio.run(run())
+    assert job.state == "refused"
+    assert "could not be kept" in job.outcome.sentences[0]
+
+
 def test_a_server_that_is_killed_leaves_no_work_behind(many):
     """Its processes find their input closed; what they had half written is gone with them."""
     before = content(many)
@@ -107,6 +122,43 @@ def _is_alive(process: int) -> bool:
     except ProcessLookupError:
         return False
     return Path(f"/proc/{process}/stat").read_text().split()[2] != "Z"
+
+
+def test_work_with_processes_of_its_own_is_done_and_cancelled(many):
+    """A comparison forks workers, which must neither wait for the thread that reads orders nor outlive a cancel."""
+    schema = (
+        "compare",
+        "small.csv",
+        "--schema",
+        "schema.toml",
+        "--designs",
+        "designs.toml",
+        "--sensitive",
+        "job",
+    )
+    csv.write_csv(samples.people(200), many / "small.csv")
+    (many / "designs.toml").write_text('[[design]]\nmethod = "distribution-resampling"\n')
+    numbers = ("--repeats", "3", "--queries", "10", "--workers", "2", "--json")
+
+    async def run():
+        jobs = Jobs(many)
+        job = Job("Comparing", (*schema, *numbers, "--out", "comparison"), "/compare")
+        jobs.start(job, lambda _: None)
+        await jobs._task
+        assert job.state == "done", job.outcome
+        job = Job("Comparing", (*schema, *numbers, "--out", "another"), "/compare")
+        jobs.start(job, lambda _: None)
+        while "designs" not in job.phase:  # noqa: ASYNC110 - what is told is looked at, as pages do
+            await asyncio.sleep(0.01)
+        group = jobs._worker._process.pid
+        await jobs.cancel()
+        await jobs.close()
+        return group
+
+    group = asyncio.run(run())
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)
+    assert not (many / "another" / "comparison.json").exists()
 
 
 def test_a_worker_that_is_killed_is_no_fault(tmp_path):

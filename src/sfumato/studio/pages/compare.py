@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from typing import Any
+from typing import Any, TypedDict
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -21,7 +21,17 @@ from sfumato.studio.studio import first, form, go, page, studio_of
 from sfumato.values.schema import Role
 
 RISK, ERROR = "risk: what being in the table costs", "error of answers"
-QUICK = {"repeats": 3, "queries": 100}
+
+
+class Size(TypedDict):
+    """How large a comparison is."""
+
+    repeats: int
+    queries: int
+
+
+QUICK: Size = {"repeats": 3, "queries": 100}
+"""What a first look takes."""
 
 
 def read_comparison(project: Project) -> dict[str, Any] | None:
@@ -87,7 +97,10 @@ async def start(request: Request) -> Response:
     state, sent = studio.project.state, await form(request)
     if studio.schema() is None or not state.data or studio.jobs.is_running:
         return go("/compare")
-    numbers = {name: _whole(first(sent, name), given) for name, given in QUICK.items()}
+    numbers: Size = {
+        "repeats": _whole(first(sent, "repeats"), QUICK["repeats"]),
+        "queries": _whole(first(sent, "queries"), QUICK["queries"]),
+    }
     command = commands.compare(
         state.data,
         state.options,

@@ -155,4 +155,6 @@ document.addEventListener("click", async (event) => {
   }
 });
 
+// On a phone the pages are a row that scrolls: the one that is open must be seen.
+document.querySelector(".steps [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 begin(document);
