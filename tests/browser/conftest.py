@@ -86,7 +86,7 @@ class Watched:
             self.faults.append(f"{message.type}: {message.text}")
 
     def _look(self, request) -> None:
-        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:")):
+        if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
             self.faults.append(f"request to {request.url}")
 
     def go(self, path: str) -> None:
@@ -98,6 +98,10 @@ class Watched:
         self.origin = address.partition("/enter")[0]
         self.tab.goto(address)
         self.tab.wait_for_url(lambda url: "/enter" not in url)
+
+    def leave(self) -> None:
+        """Go away before the server does: a page that asks what is under way would find nobody."""
+        self.tab.goto("about:blank")
 
     def wait_for_job(self, selector: str) -> None:
         """Wait for what long work brings."""

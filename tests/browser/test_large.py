@@ -58,6 +58,7 @@ def test_a_million_rows_do_not_freeze_the_page(chromium, tmp_path, kept):
         page.get_by_role("button", name="Publish", exact=True).click()
         tab.wait_for_job("#published-title")
         found = page.evaluate("JSON.parse(sessionStorage.getItem('gaps'))")
+        tab.leave()
     context.close()
     sys.stdout.write(
         f"longest gap between frames {found['frame']:.0f} ms, longest answer {found['answer']:.0f} ms of {found['answers']}"
