@@ -59,8 +59,10 @@ screenshots: browser-tools  ## the same, and its pictures into docs/studio
 test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
 	$(BIN)/python -m pytest -m "slow and not browser"
 
-spark-test: $(VENV)/installed-dev  ## the engine on Spark; needs Java 17 or 21, installs the rest
+spark-tools: $(VENV)/installed-dev  # what the engine on Spark needs besides Java
 	$(BIN)/python -m pip install --quiet --editable '.[dev,spark]'
+
+spark-test: spark-tools  ## the engine on Spark; needs Java 17 or 21, installs the rest
 	$(BIN)/python -m pytest tests/spark tests/unit/data/distributed
 
 statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)

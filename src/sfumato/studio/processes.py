@@ -90,6 +90,8 @@ class Worker:
         except TimeoutError:
             _kill_group(process)
             await process.wait()
+        # Workers of its own write nothing half, and need not be waited for.
+        _kill_group(process)
         self._end()
 
     def kill(self) -> None:

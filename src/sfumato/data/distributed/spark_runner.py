@@ -168,9 +168,10 @@ def _collected(rows: DataFrame) -> list[Any]:
     from pyspark.errors import PySparkException
 
     try:
-        return rows.collect()
+        found: list[Any] = rows.collect()
     except (PySparkException, Py4JError):
         raise SourceError(GIVEN_UP) from None
+    return found
 
 
 def _record(number: int, value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import uuid
 from pathlib import Path
 
 from starlette.requests import Request
@@ -118,7 +118,7 @@ async def upload(request: Request) -> Response:
         place = studio.project.name_for_upload(request.path_params["name"])
     except ParameterError as error:
         return JSONResponse({"problem": str(error)}, status_code=REFUSED)
-    partial = place.with_name(f".partial-{os.urandom(8).hex()}")
+    partial = place.with_name(f".partial-{uuid.uuid4().hex}")
     try:
         with partial.open("xb") as file:
             async for chunk in request.stream():
