@@ -47,7 +47,8 @@ def serving(folder: Path, *arguments: str):
     """A studio in a process of its own; gives its address with the ticket."""
     log = folder / "studio.log"
     command = [sys.executable, "-c", "from sfumato.cli import main; main()", "studio", *arguments]
-    environment = {**os.environ, "SFUMATO_LEDGER": str(folder / "ledger.db")}
+    # At home there, so that pictures show no other machine's folders.
+    environment = {**os.environ, "SFUMATO_LEDGER": str(folder / "ledger.db"), "HOME": str(folder.resolve())}
     with log.open("w") as out:
         process = subprocess.Popen(
             [*command, "--project", str(folder / "project"), "--no-browser"],
@@ -123,7 +124,8 @@ class Watched:
         width = self.tab.evaluate("document.documentElement.scrollWidth")
         if width > self.tab.viewport_size["width"]:
             self.faults.append(f"{name} is {width} wide")
-        self.tab.screenshot(path=self.kept / f"{name}-{self.size}.png")
+        self.tab.evaluate("window.scrollTo(0, 0)")
+        self.tab.screenshot(path=self.kept / f"{name}-{self.size}.png", full_page=True)
 
 
 @pytest.fixture(scope="session")

@@ -94,6 +94,12 @@ class Project:
         for each in (self.root / "data").glob(".partial-*"):
             each.unlink(missing_ok=True)
 
+    @property
+    def place(self) -> str:
+        """Where the folder is, from the home of whoever uses it."""
+        home = Path.home()
+        return f"~/{self.root.relative_to(home)}" if self.root.is_relative_to(home) else str(self.root)
+
     def path(self, name: str) -> Path:
         """A path in the folder, where it leads nowhere else; links that lead out are refused.
 

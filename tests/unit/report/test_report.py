@@ -56,6 +56,14 @@ def private_page(release, table, tmp_path_factory):
     return Page(write_report(release, out, against=table).read_text(encoding="utf-8"))
 
 
+def test_a_private_page_is_its_owners_alone(release, table, tmp_path):
+    """One that may be published is not."""
+    private = write_report(release, tmp_path / "private.html", against=table)
+    public = write_report(release, tmp_path / "public.html")
+    assert private.stat().st_mode & 0o777 == 0o600
+    assert public.stat().st_mode & 0o044
+
+
 def changed(release, **manifest):
     """The same release with another manifest."""
     return Release(
