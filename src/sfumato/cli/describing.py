@@ -87,14 +87,17 @@ def parameters_of(member: type[BaseModel], tag: str) -> tuple[Parameter, ...]:
     'number above 0 and below 1, or one for each name'
     """
     schema = member.model_json_schema()
+    # Its own first: what every member has besides comes from its family.
+    family = getattr(member.__mro__[1], "model_fields", {})
+    names = sorted(member.model_fields, key=lambda name: name in family)
     return tuple(
         Parameter(
             name,
             type_in_words(schema["properties"][name], schema.get("$defs", {})),
-            _default(field),
-            field.description or "",
+            _default(member.model_fields[name]),
+            member.model_fields[name].description or "",
         )
-        for name, field in member.model_fields.items()
+        for name in names
         if name != tag
     )
 

@@ -38,7 +38,7 @@ def distances(truth: Floats, estimate: Floats) -> dict[str, float]:
     --------
     >>> found = distances(np.array([50.0, 50.0]), np.array([75.0, 25.0]))
     >>> {name: round(each, 4) for name, each in found.items()}
-    {'total variation': 0.25, 'Hellinger': 0.1846, 'KL': 0.1411, 'L2': 0.3536, 'chi-square': 0.25}
+    {'total variation': 0.25, 'Hellinger': 0.1846, 'KL': 0.1406, 'L2': 0.3536, 'chi-square': 0.25}
     """
     true, other = _shares(truth), _shares(estimate)
     padded, padded_other = (

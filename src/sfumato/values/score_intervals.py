@@ -38,10 +38,12 @@ def score_limits(
     >>> [each.round(2).tolist() for each in score_limits(np.array([10.0]), np.array([10.0]), np.array([1.0]), 1.96)]
     [[5.43], [18.41]]
     """
+    # Estimated variances may fall below zero.
+    spread = quantile**2 * np.maximum(variances, 0.0)
     middle = quantile**2 * slopes / 2
-    half = np.sqrt(middle**2 + quantile**2 * variances)
+    half = np.sqrt(middle**2 + spread)
     low, high = values + middle - half, values + middle + half
-    normal = values - quantile * np.sqrt(variances)
+    normal = values - np.sqrt(spread)
     return np.where(normal <= 0, np.minimum(low, normal), low), high
 
 

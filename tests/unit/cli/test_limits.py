@@ -30,6 +30,7 @@ VERBS = {
     "regression": ("release", "job IN ('Sales') ~ sex"),
     "rules": ("release", "--minimum-support", "0.01", "--minimum-confidence", "0.5"),
     "loglinear": ("release", "sex*job"),
+    "impute": ("release", "--by", "sex,job", "--draws", "2", "--out", "draws"),
     "classify": ("release", "--of", "job", "--by", "sex,age"),
     "shrink": ("release", "--by", "sex,job"),
     "recommend": ("release",),
@@ -43,7 +44,7 @@ VERBS = {
 }
 """Arguments of every verb that reads rows."""
 
-READ_NO_ROWS = {"demo", "datasets", "methods", "schema", "ledger", "attacks"}
+READ_NO_ROWS = {"demo", "datasets", "methods", "schema", "ledger", "attacks", "studio"}
 REFUSES = {"recommend", "shrink"}
 """Verbs to which this release has nothing to say; what they open is looked at all the same."""
 

@@ -19,7 +19,7 @@ READ_DATA = [
     ("attack",),
 ]
 READ_RELEASES = [("query",), ("counts",), ("mean",), ("measures",), ("regression",), ("verify",), ("show",)]
-READ_NO_ROWS = {"demo", "datasets", "methods", "schema", "ledger", "attacks"}
+READ_NO_ROWS = {"demo", "datasets", "methods", "schema", "ledger", "attacks", "studio"}
 """Verbs that take neither data nor a release, or whose parts do."""
 RUNNING = ("--engine", "--threads", "--memory", "--temp-dir")
 SOURCE = ("--table", "--query", "--encoding", "--delimiter", "--names")

@@ -10,17 +10,19 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato.errors import TooLargeError
-from sfumato.laws.believing import group_pooling
+from sfumato.laws.believing import leaning
 from sfumato.laws.believing.group_pooling import (
+    linked_counts,
+    occupied_groups,
+    pooled_counts,
+    published_values,
+)
+from sfumato.laws.believing.leaning import (
     Leaning,
     choose_leaning,
     fit_groups,
     leaning_counts,
-    linked_counts,
-    occupied_groups,
     peaked_shares,
-    pooled_counts,
-    published_values,
     some_groups,
 )
 from sfumato.laws.believing.peaked_shares import can_have_peaks, expected_shares
@@ -246,10 +248,10 @@ def test_a_leaning_is_chosen_by_the_rows_held_out():
                 fits.setdefault(Leaning(strength, has_peaks), []).append(
                     sum(held_out[cell] * math.log(shown[cell]) for cell in np.ndindex(4, 3) if held_out[cell])
                 )
-    totals = {leaning: sum(each) for leaning, each in fits.items()}
+    totals = {tried: sum(each) for tried, each in fits.items()}
     assert choose_leaning(published, matrices, np.random.default_rng(3)) == max(totals, key=totals.get)
     tried = list(totals)
-    judged = group_pooling._judged(published, matrices, folds[1].astype(float), tried)
+    judged = leaning._judged(published, matrices, folds[1].astype(float), tried)
     np.testing.assert_allclose(judged, [fits[each][1] for each in tried])
 
 
@@ -258,13 +260,13 @@ def test_large_tables_get_fewer_steps(monkeypatch, size, steps):
     """Five hundred million cells over all trials of nine leanings in five folds, between 10 and 150 steps each."""
     used = []
     monkeypatch.setattr(
-        group_pooling,
+        leaning,
         "pooled_counts",
         lambda counts, *_, steps, **__: used.append(steps) or np.ones(counts.shape),
     )
     counts = np.broadcast_to(np.ones(1), (size // 10, 10))
     held_out = np.broadcast_to(np.zeros(1), counts.shape)
-    group_pooling._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
+    leaning._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
     assert set(used) == {steps}
 
 
@@ -301,22 +303,22 @@ def test_a_part_of_very_many_groups_decides(monkeypatch):
     """So many that a million cells hold them, at random and each at most once; all where they are fewer."""
     published = np.arange(12.0).reshape(6, 2)
     assert some_groups(published, np.random.default_rng(0)) is published
-    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 12)
+    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 12)
     assert some_groups(published, np.random.default_rng(0)) is published
-    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 7)
+    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 7)
     found = some_groups(published, np.random.default_rng(0))
     assert found.shape == (3, 2)
     assert len({tuple(each) for each in found} & {tuple(each) for each in published}) == 3
-    monkeypatch.setattr(group_pooling, "CELLS_OF_A_CHOICE", 1)
+    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 1)
     assert some_groups(published, np.random.default_rng(0)).shape == (1, 2)
 
 
 def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatch):
     """With its peaks where all groups are few enough to have any, without them else."""
-    monkeypatch.setattr(group_pooling, "choose_leaning", lambda *_: Leaning(30.0, has_peaks=True))
+    monkeypatch.setattr(leaning, "choose_leaning", lambda *_: Leaning(30.0, has_peaks=True))
     matrices = [None, JOB]
     found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True)))
-    monkeypatch.setattr(group_pooling, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
+    monkeypatch.setattr(leaning, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
     found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0)))
