@@ -28,6 +28,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.browser)
 
 
+PICTURED = 1_600
+"""Pixels of a page's height that are kept as a picture."""
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Debian's chromium, driven by Playwright."""
@@ -125,7 +129,9 @@ class Watched:
         if width > self.tab.viewport_size["width"]:
             self.faults.append(f"{name} is {width} wide")
         self.tab.evaluate("window.scrollTo(0, 0)")
-        self.tab.screenshot(path=self.kept / f"{name}-{self.size}.png", full_page=True)
+        height = min(self.tab.evaluate("document.documentElement.scrollHeight"), PICTURED)
+        shown = {"x": 0, "y": 0, "width": self.tab.viewport_size["width"], "height": height}
+        self.tab.screenshot(path=self.kept / f"{name}-{self.size}.png", full_page=True, clip=shown)
 
 
 @pytest.fixture(scope="session")

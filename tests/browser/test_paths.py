@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 from browser.conftest import WIDTHS, Watched, serving
 
@@ -137,9 +138,16 @@ def analyst(tab) -> None:
     tab.judge("regression")
 
 
+def in_project(census, folder):
+    """The sample and its schema in the project itself: pages then name them by their places there."""
+    place = folder / "project" / "data"
+    shutil.copytree(census.parent, place)
+    return str(place / census.name)
+
+
 def test_both_paths(tab, census, tmp_path):
     """Data to report, release to regression; the folder then holds the plain files of the command line."""
-    with serving(tmp_path, str(census)) as address:
+    with serving(tmp_path, in_project(census, tmp_path)) as address:
         tab.enter(address)
         custodian(tab)
         analyst(tab)
