@@ -16,7 +16,7 @@ from typing import Any
 
 from sfumato.errors import ParameterError, ReleaseError
 from sfumato.report.document import Block, Document, Figure, Folded
-from sfumato.writing import owner_only, refuse_existing, write_whole
+from sfumato.writing import refuse_existing, write_whole
 
 
 def render(document: Document) -> str:
@@ -63,10 +63,10 @@ def write_page(document: Document, out: Path) -> Path:
     text = render(document)
     try:
         with write_whole(out, parameter="out") as (temporary,):
-            # What was computed from private rows is its owner's alone; other pages are for whoever may read the folder.
-            opener = owner_only if document.is_private else None
-            with open(temporary, "w", encoding="utf-8", opener=opener) as file:
-                file.write(text)
+            if document.is_private:
+                # What was computed from private rows is its owner's alone; other pages are for whoever may read the folder.
+                temporary.touch(mode=0o600)
+            temporary.write_text(text, encoding="utf-8")
     except ParameterError as error:
         raise ReleaseError(str(error)) from None
     return out
