@@ -6,7 +6,6 @@ the time. The source can be read by any engine; :class:`ArrayEngine` reads nothi
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -205,17 +204,14 @@ class ArrayEngine:
 
     def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
         """How many groups of rows equal on the attributes there are of each size."""
-        return dict(sorted(Counter(self.count_occupied(source, attributes).counts.tolist()).items()))
+        return self.count_occupied(source, attributes).sizes()
 
     def group_diversity(
         self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
     ) -> dict[tuple[int, int], int]:
         """How many groups there are of each size and number of different sensitive categories."""
         cells = self.count_occupied(source, (*attributes, sensitive))
-        group = cells.numbered([each.name for each in attributes])
-        sizes = np.bincount(group, weights=cells.counts).astype(np.int64).tolist()
-        different = np.bincount(group).tolist()
-        return dict(sorted(Counter(zip(sizes, different, strict=True)).items()))
+        return cells.diversity([each.name for each in attributes])
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -135,6 +136,16 @@ class OccupiedCounts:
         if name not in names:
             raise QueryError(f"the counts have no attribute {name!r}; {nearest(name, names)}")
         return self.codes[names.index(name)]
+
+    def sizes(self) -> dict[int, int]:
+        """How many combinations there are of each number of rows."""
+        return dict(sorted(Counter(self.counts.tolist()).items()))
+
+    def diversity(self, names: Sequence[str]) -> dict[tuple[int, int], int]:
+        """How many groups equal on some attributes there are of each size and number of different combinations in them."""
+        group = self.numbered(names)
+        sizes = np.bincount(group, weights=self.counts).astype(np.int64).tolist()
+        return dict(sorted(Counter(zip(sizes, np.bincount(group).tolist(), strict=True)).items()))
 
     def numbered(self, names: Sequence[str]) -> Integers:
         """Number of each combination's part over some attributes: equal parts have equal numbers, from 0 on.

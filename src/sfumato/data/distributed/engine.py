@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -219,16 +218,14 @@ class SplitEngine:
 
     def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
         """How many groups of rows equal on the attributes there are of each size."""
-        return dict(sorted(Counter(self.count_occupied(source, attributes).counts.tolist()).items()))
+        return self.count_occupied(source, attributes).sizes()
 
     def group_diversity(
         self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
     ) -> dict[tuple[int, int], int]:
         """How many groups there are of each size and number of different sensitive categories."""
         cells = self.count_occupied(source, (*attributes, sensitive))
-        group = cells.numbered([each.name for each in attributes])
-        sizes = np.bincount(group, weights=cells.counts).astype(np.int64).tolist()
-        return dict(sorted(Counter(zip(sizes, np.bincount(group).tolist(), strict=True)).items()))
+        return cells.diversity([each.name for each in attributes])
 
 
 def _added(

@@ -56,7 +56,7 @@ class SparkEngine(SplitEngine):
             temporary_folder=None if temporary_folder is None else Path(temporary_folder),
         )
         super().__init__(self.spark)
-        self._frames: dict[tuple[int, tuple[str, ...]], tuple[Split, ...]] = {}
+        self._frames: dict[tuple[int, tuple[str, ...]], tuple[Any, tuple[Split, ...]]] = {}
         self._folders = ExitStack()
 
     def close(self) -> None:
@@ -72,8 +72,9 @@ class SparkEngine(SplitEngine):
         if key not in self._frames:
             folder = self._folders.enter_context(self.spark.shared_folder())
             resting = AtRest(source, Schema(attributes=tuple(attributes)), folder, self)
-            self._frames[key] = resting.splits()
-        return self._frames[key]
+            # With the frame itself: while it is held, no other can have its number.
+            self._frames[key] = source.frame, resting.splits()
+        return self._frames[key][1]
 
     def map(self, task: SplitTask, source: Source, attributes: Sequence[Attribute]) -> list[Any]:
         """What a task finds in every split; the rows of a frame are read by tasks that code or count cells alone."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -64,15 +65,15 @@ def unpacked(content: bytes) -> Any:
     return pickle.loads(zlib.decompress(content))  # noqa: S301
 
 
-class SplitTask:
+class SplitTask(ABC):
     """Something that is done with every split; members are frozen dataclasses that can be pickled."""
 
     reads_cells: ClassVar[bool] = False
     """It looks at cells as they were given, so that coded rows are of no use to it."""
 
+    @abstractmethod
     def on(self, engine: Engine, source: Source, number: int) -> Any:
         """What is found in the split of a number."""
-        raise NotImplementedError
 
     def __call__(self, split: Split, number: int) -> Any:
         """The same, from the split."""

@@ -17,7 +17,7 @@ from engine_cases import DESIGNS, digests, write_people
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.chance.randomness import NoiseSource
-from sfumato.data.distributed import resting, splits
+from sfumato.data.distributed import resting, splits, tasks
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.exchange import from_bytes, to_bytes
 from sfumato.data.distributed.parcels import Parcels
@@ -134,6 +134,25 @@ def test_nothing_private_is_left_or_lies_open(engine, tmp_path, monkeypatch):
     assert len(seen) == 4
     assert not any(each.exists() for each in seen)
     assert not seen[0].parent.exists()
+
+
+def test_rows_that_wait_to_meet_are_veiled(engine, tmp_path, monkeypatch):
+    """Anatomy's rows travel with their sensitive values: no blob of the first stage shows them."""
+    seen = []
+    exchange = engine.runner.exchange
+
+    def watched(given, attributes, deal, meetings):
+        for number, split in enumerate(given):
+            seen.extend(deal.for_number(number)(tasks.batches_of(split, attributes), number))
+        return exchange(given, attributes, deal, meetings)
+
+    monkeypatch.setattr(engine.runner, "exchange", watched)
+    design = METHODS.make("anatomy", {"l_value": 2})
+    publish(
+        read_table(write_people(tmp_path, "parquet"), SCHEMA, engine=engine), design, tmp_path / "out", seed=1
+    )
+    assert seen
+    assert not any(b"job" in each.content or b"\x02" * 20 in each.content for each in seen)
 
 
 def test_the_same_whatever_the_form(engine, tmp_path):
