@@ -244,7 +244,14 @@ def test_a_second_tab_and_a_reload_see_the_same_work(chromium, census, tmp_path,
         first.tab.locator(".job", has_text="Comparing designs").wait_for()
         first.tab.reload()
         first.tab.locator(".job", has_text="Comparing designs").wait_for()
-        first.tab.get_by_role("button", name="Cancel; nothing is left behind").click()
+        stop = first.tab.get_by_role("button", name="Cancel; nothing is left behind")
+        pressed = stop.element_handle()
+        for _ in range(3):
+            with first.tab.expect_response(lambda answer: "/job?" in answer.url):
+                pass
+        # News of the work must not take the button from under the finger.
+        assert pressed.evaluate("(button) => button.isConnected")
+        stop.click()
         first.tab.get_by_text("was cancelled").wait_for()
         second.tab.get_by_text("was cancelled").wait_for()
         first.leave()

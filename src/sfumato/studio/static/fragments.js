@@ -6,6 +6,8 @@
 //   data-sets="id" [data-logarithmic]            a slider and the number beside it
 //   data-copy                                    a button that copies the text before it
 //   data-reload                                  the page has to be drawn anew
+//   data-stays="name" with parts data-part="name"  a piece that is asked for again and again: while it is the same, only
+//                                                its parts are replaced, so that a button beside them can be pressed
 
 const running = new Map(); // by place: the newest request; an older one is given up
 
@@ -53,8 +55,22 @@ function say(where, sentence) {
   place.replaceChildren(told);
 }
 
+function renew(place, text) {
+  const old = place.querySelector("[data-stays]");
+  if (!old) return false;
+  const arrived = document.createElement("template");
+  arrived.innerHTML = text;
+  const same = arrived.content.querySelector("[data-stays]");
+  if (same?.dataset.stays !== old.dataset.stays) return false;
+  for (const part of same.querySelectorAll("[data-part]")) {
+    old.querySelector(`[data-part="${CSS.escape(part.dataset.part)}"]`)?.replaceWith(part);
+  }
+  begin(place);
+  return true;
+}
+
 function replace(place, text) {
-  if (!place) return;
+  if (!place || renew(place, text)) return;
   const focused = place.contains(document.activeElement) ? document.activeElement.id : "";
   // What was unfolded stays so: parts are told apart by the words one clicks on.
   const open = new Set([...place.querySelectorAll("details[open] > summary")].map((each) => each.textContent));
