@@ -88,11 +88,11 @@ class Members(Generic[Anything]):
         return self.members.get(name)
 
     def _own_modules_named(self, stem: str) -> Iterator[str]:
-        """Import names of the family's modules that are a file of that name, or a folder with one."""
+        """Import names of the family's modules that are a file or in a folder of that name, or a folder with one."""
         places = [Path(each) for each in importlib.import_module(self.package).__path__]
         for module in self._own_modules() if stem.isidentifier() else ():
             inside = module.removeprefix(f"{self.package}.").split(".")
-            if inside[-1] == stem or any(each.joinpath(*inside, f"{stem}.py").is_file() for each in places):
+            if stem in inside or any(each.joinpath(*inside, f"{stem}.py").is_file() for each in places):
                 yield module
 
     def _own_modules(self) -> Iterator[str]:

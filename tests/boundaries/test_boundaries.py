@@ -14,6 +14,7 @@ from pyarrow import parquet
 
 import sfumato
 from samples import SCHEMA, people
+from sfumato.methods.base import METHODS
 
 SOURCE = Path(sfumato.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
@@ -67,6 +68,16 @@ def test_a_question_loads_the_law_it_needs_and_no_table_library(tmp_path):
     assert "sfumato.methods.randomized_response.law.perturbed_rows" in loaded
     assert "sfumato.methods.anatomy.law" not in loaded
     assert not loaded & {"pandas", "pyarrow", "scipy", "sfumato.methods.randomized_response.design"}
+
+
+@pytest.mark.parametrize("name", METHODS.members)
+def test_naming_a_method_loads_its_folder_alone(name):
+    """Whoever publishes by one method does not wait for the others."""
+    loaded = modules_after(f"from sfumato.methods.base import METHODS; METHODS.get({name!r})")
+    own = f"sfumato.methods.{name.replace('-', '_')}"
+    assert f"{own}.design" in loaded
+    designs = {each for each in loaded if re.fullmatch(r"sfumato\.methods\.\w+\.design", each)}
+    assert designs == {f"{own}.design"}
 
 
 def test_publishing_does_not_load_pandas(tmp_path):

@@ -32,6 +32,7 @@ from sfumato.chance.exact_distributions import (
 )
 from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Integers, Words
+from sfumato.values.scattered import sorted_scattered
 
 __all__ = ["CategorySampler", "NoiseSource", "NoiseStream", "UniformReplacement", "code_dtype"]
 
@@ -206,7 +207,7 @@ class NoiseStream:
         keys = self.words(count)
         np.bitwise_and(keys, ~index_mask, out=keys)
         np.bitwise_or(keys, np.arange(count, dtype=np.uint64), out=keys)
-        keys.sort()
+        keys = sorted_scattered(keys)
         random_parts = keys >> index_bits
         is_tied = random_parts[1:] == random_parts[:-1]
         np.bitwise_and(keys, index_mask, out=keys)

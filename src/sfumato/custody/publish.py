@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
@@ -13,7 +13,7 @@ from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.conditions import conditional, promises_of
 from sfumato.custody.ledger import Ledger
-from sfumato.custody.ledger.publishing import Say, entered
+from sfumato.custody.ledger.publishing import Entering, Say
 from sfumato.custody.unique_rows import Gate
 from sfumato.custody.units import (
     about_weights,
@@ -143,42 +143,43 @@ def publish(
     signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     is_entered = ledger is not None and not noise.is_reproducible
-    # The ledger looks the rows up by a reading of its own, which must have been of the same ones.
+    # The ledger may look rows up by a reading of its own, which must have been of the same ones.
     files = table.source.files if is_entered else ()
     before = [state_of(each) for each in files]
-    with table.at_rest() as resting:
+    with table.at_rest() as resting, ExitStack() as entries:
         chosen = admitted(resting, design)
-        entry = (
-            nullcontext()
-            if ledger is None or not is_entered
-            else entered(ledger, table, chosen, folder, again=again, say=say)
+        publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
+        if format == "csv" and formulas == "refuse":
+            refuse_formulas(publication)
+        gate = Gate(publication)
+        parted = _in_parts(resting, noise, gate)
+        read = _reader(publication, table, resting)
+        entering = entries.enter_context(
+            Entering(ledger if is_entered else None, table, chosen, folder, again=again, say=say)
         )
-        with entry:
-            publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
-            if format == "csv" and formulas == "refuse":
-                refuse_formulas(publication)
-            gate = Gate(publication)
+        read = entering.looking_up(read, resting, passes_once=read == table.scan and parted is None)
 
-            def check(staging: Path, manifest: Manifest) -> None:
-                if [state_of(each) for each in files] != before:
-                    refuse_changed_table()
-                refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
-                if not accept_unique_rows:
-                    gate.refuse()
+        def check(staging: Path, manifest: Manifest) -> None:
+            entering.look_up_passed()
+            if [state_of(each) for each in files] != before:
+                refuse_changed_table()
+            refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
+            if not accept_unique_rows:
+                gate.refuse()
 
-            write_release(
-                publication.tables,
-                describe,
-                folder,
-                read=_reader(publication, table, resting),
-                noise=noise,
-                format=format,
-                progress=progress,
-                signer=signer,
-                look=gate.look,
-                check=check,
-                parted=_in_parts(resting, noise, gate),
-            )
+        write_release(
+            publication.tables,
+            describe,
+            folder,
+            read=read,
+            noise=noise,
+            format=format,
+            progress=progress,
+            signer=signer,
+            look=gate.look,
+            check=check,
+            parted=parted,
+        )
     for each in publication.warnings:
         say(each)
     if withhold_law:

@@ -88,6 +88,16 @@ def category_code(attribute: Attribute) -> str:
     return f"cast({inside} as {_integer(attribute)})"
 
 
+def is_its_text(attribute: Attribute) -> bool:
+    """Whether a category has one cell, its label: who knows how many rows each category has knows all cells."""
+    made_over = (attribute.bins, attribute.dates, attribute.recode, attribute.prefix)
+    return (
+        all(each is None for each in made_over)
+        and attribute.missing != "category"
+        and not attribute.missing_values
+    )
+
+
 def _unless_missing(attribute: Attribute, code: str) -> str:
     """SQL: the code of the category of missing values where the cell holds none, otherwise that of the value."""
     missing = "null" if attribute.missing_code is None else str(attribute.missing_code)

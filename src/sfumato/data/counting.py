@@ -49,7 +49,7 @@ def count_tables(
         # Once for all sets: a column is in many of them, and numbers of one type are added fastest.
         columns = {name: column.astype(np.int64) for name, column in batch.codes.items()}
         for attributes, radix, total in zip(sets, radixes, totals, strict=True):
-            _count(radix.encode([columns[each.name] for each in attributes]), total)
+            add_codes(radix.encode([columns[each.name] for each in attributes]), total)
     return tuple(
         CountTable(tuple(attributes), total.reshape([each.size for each in attributes]))
         for attributes, total in zip(sets, totals, strict=True)
@@ -76,8 +76,8 @@ def attributes_of(sets: Iterable[Sequence[Attribute]]) -> tuple[Attribute, ...]:
     return tuple({each.name: each for attributes in sets for each in attributes}.values())
 
 
-def _count(cells: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:
-    """Add one to the total of each cell."""
+def add_codes(cells: npt.NDArray[Any], total: npt.NDArray[Any]) -> None:
+    """Add one to the total of each cell that a row has."""
     if total.size <= ROWS_PER_BATCH:
         np.add(total, np.bincount(cells, minlength=total.size), out=total)
     else:

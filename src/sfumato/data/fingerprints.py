@@ -7,13 +7,22 @@ bottom-k sketch: the smallest keyed hashes, from which the overlap of two tables
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from sfumato.data.counting import add_codes
 from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.portions import Read, refuse_changed_table
 from sfumato.data.sources.base import Source
 from sfumato.data.sql_text import quote_name, quote_text
+from sfumato.values.arrays import Integers
+from sfumato.values.batches import CodedBatch
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute
 
 SKETCH_SIZE = 1024
 """Smallest hashes kept of a column of people; the standard error of an overlap is then at most 1.6 points."""
@@ -90,8 +99,75 @@ class Fingerprint:
         return max((self.people[name].shared_with(other.people[name]) for name in names), default=None)
 
 
-def fingerprint(source: Source, engine: DuckDBEngine, key: bytes, people: Sequence[str] = ()) -> Fingerprint:
-    """Read a table once for its columns and once for each column of people.
+class CellTally:
+    """How often each cell occurs in columns whose categories are their cells, counted while rows pass by.
+
+    Parameters
+    ----------
+    attributes
+        Whose categories have one cell each, their label.
+    """
+
+    def __init__(self, attributes: Sequence[Attribute]) -> None:
+        self.number_of_rows = 0
+        self._attributes = {each.name: each for each in attributes}
+        self._counts: dict[str, Integers] = {}
+
+    def watching(self, read: Read) -> Read:
+        """What reads the same rows, which are counted as they pass; for one pass only."""
+
+        def reading(names: Sequence[str]) -> Iterator[CodedBatch]:
+            chosen = [self._attributes[name] for name in names if name in self._attributes]
+            self._counts = {each.name: np.zeros(each.size, np.int64) for each in chosen}
+            self.number_of_rows = 0
+            for batch in read(names):
+                self._add(batch)
+                yield batch
+
+        return reading
+
+    def _add(self, batch: CodedBatch) -> None:
+        self.number_of_rows += batch.number_of_rows
+        for name, total in self._counts.items():
+            add_codes(batch.codes[name], total)
+
+    def take(self, tables: Iterable[CountTable], number_of_rows: int) -> None:
+        """Take over what was counted elsewhere, of one attribute each."""
+        self.number_of_rows = number_of_rows
+        self._counts = {each.attributes[0].name: each.counts for each in tables}
+
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """What can be counted."""
+        return tuple(self._attributes.values())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns that were counted."""
+        return tuple(self._counts)
+
+    def digest(self, name: str, key: bytes) -> str:
+        """The digest of a column, which is the one that reading its cells gives."""
+        sums = [0, 0]
+        for label, times in zip(self._attributes[name].labels, self._counts[name].tolist(), strict=True):
+            if times:
+                digits = hashlib.sha256(f"{key.hex()}{name}:{label}".encode()).hexdigest()
+                sums = [
+                    sums[0] + times * int(digits[:DIGITS], 16),
+                    sums[1] + times * int(digits[DIGITS : 2 * DIGITS], 16),
+                ]
+        return f"{sums[0]:x}-{sums[1]:x}"
+
+
+def fingerprint(
+    source: Source,
+    engine: DuckDBEngine,
+    key: bytes,
+    people: Sequence[str] = (),
+    *,
+    tally: CellTally | None = None,
+) -> Fingerprint:
+    """Read a table once for its columns and once for each column of people; not at all where a tally has seen them.
 
     Parameters
     ----------
@@ -103,15 +179,30 @@ def fingerprint(source: Source, engine: DuckDBEngine, key: bytes, people: Sequen
         Secret; fingerprints under different keys cannot be compared.
     people
         Columns that say whose a row is.
+    tally
+        What was counted of the same rows.
+
+    Raises
+    ------
+    SourceError
+        When the rows are not as many as the tally saw.
     """
-    names, secret = source.columns(), key.hex()
-    digests = _asked(source, engine, partial(_digests, names, secret))
-    columns = {names[number]: f"{first:x}-{second:x}" for number, _, first, second in digests}
+    seen = tally.names if tally is not None and tally.number_of_rows else ()
+    names, secret = [each for each in source.columns() if each not in seen], key.hex()
+    columns = {} if tally is None else {name: tally.digest(name, key) for name in seen}
+    rows = tally.number_of_rows if tally is not None and seen else None
+    if names:
+        digests = _asked(source, engine, partial(_digests, names, secret))
+        columns |= {names[number]: f"{first:x}-{second:x}" for number, _, first, second in digests}
+        found = digests[0][1] if digests else 0
+        if rows is not None and found != rows:
+            refuse_changed_table()
+        rows = found
     sketches = {}
     for name in people:
         smallest = _asked(source, engine, partial(_smallest, name, secret))
         sketches[name] = Sketch(tuple(number for number, _ in smallest), smallest[0][1] if smallest else 0)
-    return Fingerprint(int(digests[0][1]) if digests else 0, columns, sketches)
+    return Fingerprint(rows or 0, columns, sketches)
 
 
 def _asked(source: Source, engine: DuckDBEngine, question: Callable[[str], str]) -> list[tuple[int, ...]]:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from sfumato.data.coding import is_its_text
 from sfumato.data.counting import CountsInTurns
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.engine import Engine, Found
@@ -69,6 +70,13 @@ class PrivateTable:
         """
         with self.engine.at_rest(self.source, self._declared) as source:
             yield PrivateTable(source, self._declared, engine=self.engine)
+
+    @property
+    def told_by_counts(self) -> tuple[Attribute, ...]:
+        """Attributes whose cells are known to whoever knows how many rows each of their categories has."""
+        return tuple(
+            each for each in self._declared.attributes if each.role.is_published and is_its_text(each)
+        )
 
     @cached_property
     def number_of_rows(self) -> int:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from sfumato.values.batches import CodedBatch
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import counted, show_share
+from sfumato.values.scattered import sorted_scattered
 from sfumato.values.schema import Attribute, Role
 
 KNOWN_ATTRIBUTES = 3
@@ -295,8 +296,7 @@ class _KeyCounter:
         """Sorted, equal keys are neighbours; a key that was met before is there twice by itself."""
         if not self._waiting:
             return
-        keys = np.concatenate([*self._waiting, self._once, self._again, self._again])
-        keys.sort()
+        keys = sorted_scattered(np.concatenate([*self._waiting, self._once, self._again, self._again]))
         self._waiting = []
         differs = np.ones(keys.size + 1, np.bool_)
         np.not_equal(keys[1:], keys[:-1], out=differs[1:-1])

@@ -8,8 +8,11 @@ import pytest
 
 from samples import people
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.fingerprints import SKETCH_SIZE, Sketch, fingerprint
+from sfumato.data.fingerprints import SKETCH_SIZE, CellTally, Sketch, fingerprint
+from sfumato.data.private_table import read_table
 from sfumato.data.sources.arrow import ArrowData
+from sfumato.errors import SourceError
+from sfumato.values.schema import Schema
 
 KEY = bytes(range(32))
 
@@ -95,3 +98,91 @@ def test_no_identifier_tells_nothing():
 def test_a_fingerprint_shows_nothing():
     """Not even in its repr."""
     assert repr(taken(people(50))) == "Fingerprint(5 columns)"
+
+
+MESSY = """
+[attributes.word]
+role = "other"
+categories = ["é", "naïve: ß", "'quoted'", "a,b", "never"]
+[attributes.number]
+role = "other"
+categories = ["1", "2", "30"]
+[attributes.flag]
+role = "sensitive"
+categories = ["true", "false"]
+[attributes.age]
+role = "quasi-identifier"
+bins = [0, 10, 100]
+[attributes.place]
+role = "quasi-identifier"
+categories = ["here", "there"]
+recode = { here = ["Here "] }
+[attributes.maybe]
+role = "other"
+categories = ["x"]
+missing = "category"
+[attributes.coded]
+role = "other"
+categories = ["x"]
+missing = "category"
+missing_values = ["-9"]
+"""
+
+
+def messy(rows):
+    """A table with every kind of column, and one that no schema names."""
+    random = np.random.default_rng(5)
+    return pa.table(
+        {
+            "word": random.choice(["é", "naïve: ß", "'quoted'", "a,b"], rows),
+            "number": random.choice([1, 2, 30], rows),
+            "flag": random.choice([True, False], rows),
+            "age": random.integers(0, 100, rows),
+            "place": random.choice(["here", "there", "Here "], rows),
+            "maybe": pa.array([*random.choice(["x", ""], rows).tolist()[:-1], None]),
+            "coded": random.choice(["x", "-9", ""], rows),
+            "elsewhere": random.integers(0, 9, rows),
+        }
+    )
+
+
+def test_what_was_counted_gives_the_digests_that_reading_gives():
+    """Numbers, truth values and words; where several cells are one category, the cells are read."""
+    given = messy(500)
+    table = read_table(given, Schema.from_toml(MESSY))
+    tally = CellTally(table.told_by_counts)
+    for _ in tally.watching(table.scan)(table.schema.publishable.names):
+        pass
+    assert tally.names == ("word", "number", "flag")
+    assert fingerprint(ArrowData(given), DuckDBEngine(), KEY, ["age"], tally=tally) == taken(
+        given, people=("age",)
+    )
+
+
+def test_where_everything_was_counted_nothing_is_read():
+    """The source could not even be opened."""
+    given = messy(500).select(["word", "number", "flag"])
+    table = read_table(given, Schema.from_toml(MESSY.partition("[attributes.age]")[0]))
+    tally = CellTally(table.told_by_counts)
+    for _ in tally.watching(table.scan)(table.schema.publishable.names):
+        pass
+
+    class Unreadable(ArrowData):
+        kind = "unreadable"
+
+        def relation(self, _cursor):
+            raise AssertionError("it is read again")
+
+    assert fingerprint(Unreadable(given), DuckDBEngine(), KEY, tally=tally) == taken(given)
+    with pytest.raises(AssertionError, match="read again"):
+        fingerprint(Unreadable(given), DuckDBEngine(), KEY)
+
+
+def test_rows_that_came_between_counting_and_reading_are_refused():
+    """Another number of rows than passed by."""
+    table = read_table(messy(500), Schema.from_toml(MESSY))
+    tally = CellTally(table.told_by_counts)
+    for _ in tally.watching(table.scan)(table.schema.publishable.names):
+        pass
+    with pytest.raises(SourceError, match="changed between two readings"):
+        fingerprint(ArrowData(messy(501)), DuckDBEngine(), KEY, tally=tally)

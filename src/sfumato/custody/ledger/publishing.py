@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import Self
 
 from sfumato.custody.conditions import promises_of
 from sfumato.custody.ledger.book import Entry, Ledger
@@ -12,7 +12,8 @@ from sfumato.custody.ledger.composing import compose_entries
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.fingerprinting import fingerprint_of_splits
 from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.fingerprints import Fingerprint, fingerprint
+from sfumato.data.fingerprints import CellTally, Fingerprint, fingerprint
+from sfumato.data.portions import Read
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import PublishedBeforeError
 from sfumato.methods.base import Design, Repetition
@@ -22,40 +23,96 @@ Say = Callable[[str], None]
 """Takes a sentence that the custodian must read."""
 
 
-@contextmanager
-def entered(
-    ledger: Ledger, table: PrivateTable, design: Design, folder: Path, *, again: bool, say: Say
-) -> Iterator[Entry]:
-    """Look the table up, enter the release, and confirm it when the block has made it.
+class Entering:
+    """A release on its way into the ledger: looked up, entered, and confirmed when the block has made it.
 
-    Raises
-    ------
-    PublishedBeforeError
-        When an earlier release of the same rows, or of people in them, is neither deleted nor withdrawn, unless
-        ``again`` says that what both add up to is accepted.
+    Parameters
+    ----------
+    ledger
+        Where releases are written down; nothing is looked up where there is none.
+    table
+        The private rows.
+    design
+        How they are published.
+    folder
+        Where to.
+    again
+        Earlier releases that are still out are accepted.
+    say
+        Takes what cannot be refused for certain.
     """
-    found = _fingerprint(table, ledger)
-    _refuse_or_say(ledger, found, table, design, again=again, say=say)
-    guarantees = tuple(each.model_dump(mode="json") for each in promises_of(design, table.schema))
-    entry = ledger.enter(folder, found, design.to_dict(), guarantees, _sizes(table))
-    try:
-        yield entry
-    except BaseException:
-        ledger.cancel(entry)
-        raise
-    ledger.confirm(entry)
+
+    def __init__(
+        self,
+        ledger: Ledger | None,
+        table: PrivateTable,
+        design: Design,
+        folder: Path,
+        *,
+        again: bool,
+        say: Say,
+    ) -> None:
+        self.ledger, self.table, self.design, self.folder = ledger, table, design, folder
+        self._again, self._say = again, say
+        self._entry: Entry | None = None
+        self._tally = CellTally(table.told_by_counts)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self.ledger is None or self._entry is None:
+            return
+        if kind is None:
+            self.ledger.confirm(self._entry)
+        else:
+            self.ledger.cancel(self._entry)
+
+    def looking_up(self, read: Read, resting: PrivateTable, *, passes_once: bool) -> Read:
+        """What reads the rows for publishing, which need not be read once more to be looked up.
+
+        Rows that pass by once are counted on their way, and looked up by :meth:`look_up_passed`; others are looked up
+        at once, as they are at rest.
+        """
+        if self.ledger is None:
+            return read
+        if passes_once:
+            return self._tally.watching(read)
+        names = [each.name for each in self._tally.attributes]
+        if names and not isinstance(resting.engine, SplitEngine):
+            counts = resting.count_tables([[name] for name in names])
+            self._tally.take([counts[place] for place in range(len(names))], resting.number_of_rows)
+        self.look_up_passed()
+        return read
+
+    def look_up_passed(self) -> None:
+        """Look the rows up and enter the release, unless that was done.
+
+        Raises
+        ------
+        PublishedBeforeError
+            When an earlier release of the same rows, or of people in them, is neither deleted nor withdrawn, unless
+            ``again`` says that what both add up to is accepted.
+        """
+        table, ledger = self.table, self.ledger
+        if ledger is None or self._entry is not None:
+            return
+        found = _fingerprint(table, ledger, self._tally)
+        _refuse_or_say(ledger, found, table, self.design, again=self._again, say=self._say)
+        guarantees = tuple(each.model_dump(mode="json") for each in promises_of(self.design, table.schema))
+        self._entry = ledger.enter(self.folder, found, self.design.to_dict(), guarantees, _sizes(table))
 
 
 def _sizes(table: PrivateTable) -> dict[str, int]:
     return {each.name: each.size for each in table.schema.publishable.attributes}
 
 
-def _fingerprint(table: PrivateTable, ledger: Ledger) -> Fingerprint:
+def _fingerprint(table: PrivateTable, ledger: Ledger, tally: CellTally) -> Fingerprint:
     people = [each.name for each in table.schema.attributes if each.role in (Role.IDENTIFIER, Role.UNIT)]
     if isinstance(table.engine, SplitEngine):
         return fingerprint_of_splits(table.source, table.engine, ledger.key, people)
     engine = table.engine if isinstance(table.engine, DuckDBEngine) else DuckDBEngine()
-    return fingerprint(table.source, engine, ledger.key, people)
+    return fingerprint(table.source, engine, ledger.key, people, tally=tally)
 
 
 def _refuse_or_say(

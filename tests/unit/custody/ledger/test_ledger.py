@@ -8,10 +8,12 @@ import stat
 
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.ledger import Ledger, compose_entries
+from sfumato.data.sources.delimited import CsvFile
 from sfumato.errors import LedgerError, PublishedBeforeError, SourceError
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy, averaged_over
@@ -292,3 +294,26 @@ def test_epsilons_of_items_add_up(tmp_path, ledger):
     (one,) = load_release(tmp_path / "r0").guarantees
     (together,) = compose_entries(ledger.entries()).together
     assert together.epsilon == pytest.approx(2 * one.epsilon)
+
+
+@pytest.mark.parametrize(
+    "design", [RandomizedResponse(retention=0.5), Anatomy(l_value=2)], ids=lambda each: each.method
+)
+def test_rows_are_read_once_with_the_ledger_open(tmp_path, ledger, design, monkeypatch):
+    """What passes by, or is at rest, is looked up; a file is not read a second time for it."""
+    path, out, read = tmp_path / "people.csv", tmp_path / "out", []
+    known = only("sex", "job")
+    csv.write_csv(people(400).select(["sex", "job"]), path)
+    opened = CsvFile.relation
+    monkeypatch.setattr(
+        CsvFile, "relation", lambda self, cursor: read.append(self.path) or opened(self, cursor)
+    )
+    publish(read_table(path, known), design, out, ledger=ledger)
+    assert read.count(path) == 1
+    with pytest.raises(PublishedBeforeError):
+        publish(read_table(path, known), design, tmp_path / "second", ledger=ledger)
+    assert not (tmp_path / "second").exists()
+    assert len(list(tmp_path.iterdir())) == 3, "nothing half written is left"
+    # The same rows from elsewhere, whose cells are looked up by reading them: it is the same table.
+    with pytest.raises(PublishedBeforeError):
+        publish(read_table(people(400), SCHEMA), design, tmp_path / "second", ledger=ledger)
