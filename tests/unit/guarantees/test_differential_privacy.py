@@ -185,3 +185,18 @@ def test_a_generous_delta_needs_no_epsilon():
     assert delta_of_rho(0.01, 0.0) < 0.9
     assert epsilon_of_rho(0.01, 0.9) == 0.0
     assert epsilon_of_rho(0.01, 0.001) > 0.0
+
+
+def test_replacing_costs_epsilon_twice_and_delta_once():
+    """One row goes and another comes; outputs are unsafe under the larger table alone."""
+    replaced = DifferentialPrivacy(epsilon=0.7, delta=1e-6, relation="add-remove").for_replacing()
+    assert (replaced.epsilon, replaced.delta, replaced.relation) == (1.4, 1e-6, "replace-one")
+
+
+def test_a_unit_of_three_rows_by_hand():
+    """3 epsilon, 3 exp(2 epsilon) delta and 9 rho (Bun and Steinke, proposition 27), each rounded up."""
+    unit = DifferentialPrivacy(epsilon=0.5, delta=1e-6, rho=0.01, relation="add-remove").for_units(3)
+    for found, expected in [(unit.epsilon, 1.5), (unit.delta, 3e-6 * math.e), (unit.rho, 0.09)]:
+        assert expected <= found <= expected * (1 + 1e-15)
+    assert unit.rows_per_unit == 3
+    assert unit.form == "additive"

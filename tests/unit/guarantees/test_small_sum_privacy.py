@@ -12,6 +12,8 @@ from sfumato.errors import ParameterError
 from sfumato.guarantees.small_sum_privacy import (
     SmallSumPrivacy,
     accurate_window,
+    averaged_error_probability,
+    averaged_over,
     error_probabilities,
     homogeneous_error_probability,
     smallest_error_probability,
@@ -223,3 +225,50 @@ def test_missing_values_are_not_said_to_be_rarer_than_they_are(names, largest_sm
     of_the_rest = "fewer than 5 of the rows that the other attributes leave"
     assert (of_the_rest in promise.sentence) == (len(names) > 1)
     assert "known to be held by fewer than 5" in promise.sentence
+
+
+def tails_in_fractions(count, gammas, relative_error, smallest_count):
+    """Probability that the mean of sums of Binomial(gamma f, 1/gamma) is wrong once raised to the smallest count."""
+    chances = {0: Fraction(1)}
+    for gamma in gammas:
+        keep, draws = Fraction(1, gamma), gamma * count
+        one = [math.comb(draws, k) * keep**k * (1 - keep) ** (draws - k) for k in range(draws + 1)]
+        summed: dict[int, Fraction] = {}
+        for before, chance in chances.items():
+            for shown, other in enumerate(one):
+                summed[before + shown] = summed.get(before + shown, Fraction(0)) + chance * other
+        chances = summed
+    error = Fraction(str(relative_error)) * count
+    raised = {each: max(Fraction(each, len(gammas)), Fraction(smallest_count)) for each in chances}
+    floor = raised if smallest_count > 1 else {each: Fraction(each, len(gammas)) for each in chances}
+    return float(sum(chance for each, chance in chances.items() if abs(floor[each] - count) > error))
+
+
+@pytest.mark.parametrize("smallest", [1, 2, 3, 4])
+@pytest.mark.parametrize("gammas", [(3,), (3, 3), (2, 4), (4, 2, 3)])
+@pytest.mark.parametrize("relative_error", [0.25, 0.5, 1.0])
+def test_answers_that_are_raised_agree_with_exact_fractions(smallest, gammas, relative_error):
+    """Also where the smallest count is the very edge of what is accurate."""
+    for count in range(smallest, 6):
+        expected = tails_in_fractions(count, gammas, relative_error, smallest)
+        found = averaged_error_probability(count, gammas, relative_error, smallest)
+        assert found == pytest.approx(expected, abs=1e-12)
+        if len(set(gammas)) == 1:
+            (alike,) = error_probabilities(
+                [count], gammas[0], relative_error, releases=len(gammas), smallest_count=smallest
+            )
+            assert alike == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_attacker_averages_over_whichever_tied_draws_are_best():
+    """Of groups of 2, 9 and 9: all subsets in fractions, the smallest probability of a wrong answer."""
+    promise = SmallSumPrivacy(
+        gamma_by_attribute={"a": 2, "b": 9, "c": 9},
+        relative_error=0.5,
+        largest_small_count=3,
+    )
+    subsets = [(2,), (9,), (9, 9), (2, 9), (2, 9, 9)]
+    best = min(tails_in_fractions(count, each, 0.5, 1) for each in subsets for count in (1, 2, 3))
+    worst = max(tails_in_fractions(count, each, 0.5, 1) for each in subsets for count in (1, 2, 3))
+    assert best < worst - 0.1
+    assert averaged_over([promise], "b") == pytest.approx(best, abs=1e-12)
