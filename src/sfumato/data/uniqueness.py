@@ -7,7 +7,7 @@ that does not grow with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Self, cast
@@ -42,6 +42,9 @@ MOST_KEYS = 2**19
 FEWEST_SAMPLED = 2**17
 """Combinations of all attributes that are left of more than that. A smaller sample is sorted anew more seldom, and
 knows a share well enough to be told: of so many combinations, half of them unique, to one in two hundred and fifty."""
+
+MOST_BUNDLED = 2**16 - 1
+"""Combinations of attributes whose keys are looked up at once: their number, too, fits two bytes."""
 
 Keys = npt.NDArray[np.uint64]
 
@@ -148,6 +151,7 @@ class UniqueRowCounter:
         self._scattered = {
             each.name: _scatter(each.size, place) for place, each in enumerate(self.attributes)
         }
+        self._bundles = _bundles(self.attributes, self._scattered)
         self._whole = _KeyCounter(MOST_KEYS, left=2 * FEWEST_SAMPLED)
         self._revealed = {each: _beyond(each, self.attributes) for each in telling_sets(self.attributes)}
         by_name = {each.name: each for each in self.attributes}
@@ -157,8 +161,7 @@ class UniqueRowCounter:
         """Count the rows of a batch, which has the codes of the attributes."""
         self.number_of_rows += batch.number_of_rows
         codes = {each.name: batch.codes[each.name] for each in self.attributes}
-        keys = {name: self._scattered[name][column] for name, column in codes.items()}
-        self._whole.add(_sum_of(keys.values(), batch.number_of_rows))
+        self._whole.add(_sum_of((each.keys(codes) for each in self._bundles), batch.number_of_rows))
         # No more rows can be unique than there are combinations.
         least = TELLING_SHARE * self.number_of_rows
         self._sets = {names: each for names, each in self._sets.items() if each.cells >= least}
@@ -166,7 +169,8 @@ class UniqueRowCounter:
             if isinstance(each, _CellCounter):
                 each.add([codes[name] for name in names])
             else:
-                each.add(_sum_of((keys[name] for name in names), batch.number_of_rows))
+                keys = (self._scattered[name].take(codes[name]) for name in names)
+                each.add(_sum_of(keys, batch.number_of_rows))
 
     def merge(self, other: UniqueRowCounter) -> None:
         """Take over what another counter of the same attributes has seen, of other rows."""
@@ -232,6 +236,47 @@ def _scatter(size: int, place: int) -> Keys:
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return number ^ (number >> np.uint64(31))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bundle:
+    """Attributes whose keys are looked up together, since together they have few combinations.
+
+    Parameters
+    ----------
+    attributes
+        Some.
+    sums
+        The sum of their keys, for each combination of codes.
+    """
+
+    attributes: tuple[Attribute, ...]
+    sums: Keys
+
+    def keys(self, codes: Mapping[str, npt.NDArray[Any]]) -> Keys:
+        """The sum of the keys of each row, ``(rows,)``."""
+        first, *others = self.attributes
+        if not others:
+            return self.sums.take(codes[first.name])
+        place = codes[first.name].astype(np.uint16)
+        for each in others:
+            place *= np.uint16(each.size)
+            place += codes[each.name].astype(np.uint16, copy=False)
+        return self.sums.take(place)
+
+
+def _bundles(attributes: Iterable[Attribute], scattered: Mapping[str, Keys]) -> tuple[_Bundle, ...]:
+    """All attributes, those with few categories together."""
+    bundles: list[_Bundle] = []
+    for each in sorted(attributes, key=lambda each: each.size):
+        own = scattered[each.name]
+        if bundles and bundles[-1].sums.size * each.size <= MOST_BUNDLED:
+            last = bundles.pop()
+            sums = (last.sums[:, None] + own[None, :]).reshape(-1)
+            bundles.append(_Bundle((*last.attributes, each), sums))
+        else:
+            bundles.append(_Bundle((each,), own))
+    return tuple(bundles)
 
 
 def _sum_of(keys: Iterable[Keys], rows: int) -> Keys:

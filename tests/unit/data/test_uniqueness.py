@@ -60,6 +60,23 @@ def test_counts_are_those_of_counting_by_hand(rows, sizes, most_cells, monkeypat
         assert set(found.revealed) == set(codes) - set(found.found_by)
 
 
+@pytest.mark.parametrize(
+    "sizes", [(70_000, 2, 300, 256, 3), (256, 256, 2), (1,) * 5 + (65_536, 2), (2,) * 40], ids=str
+)
+def test_keys_that_are_looked_up_together_are_those_of_each(sizes):
+    """However many categories an attribute has: up to a bundle's whole room, and beyond it."""
+    draw = np.random.default_rng(9)
+    codes = {
+        f"c{place}": draw.integers(0, size, 3_000).astype(np.min_scalar_type(size - 1))
+        for place, size in enumerate(sizes)
+    }
+    attributes = [attribute(name, size) for name, size in zip(codes, sizes, strict=True)]
+    counter = UniqueRowCounter(attributes)
+    summed = sum(counter._scattered[name][codes[name]] for name in codes)
+    assert np.array_equal(sum(each.keys(codes) for each in counter._bundles), summed)
+    assert sorted(each.name for bundle in counter._bundles for each in bundle.attributes) == sorted(codes)
+
+
 def test_only_what_is_no_quasi_identifier_is_revealed():
     """Attackers of these methods know the quasi-identifiers; triples that leave nothing else are not looked at."""
     known = [attribute(name, 9, Role.QUASI_IDENTIFIER) for name in "abcd"]
