@@ -61,7 +61,7 @@ def test_counts_are_those_of_counting_by_hand(rows, sizes, most_cells, monkeypat
 
 
 @pytest.mark.parametrize(
-    "sizes", [(70_000, 2, 300, 256, 3), (256, 256, 2), (1,) * 5 + (65_536, 2), (2,) * 40], ids=str
+    "sizes", [(70_000, 2, 300, 256, 3), (256, 256, 2), (65_536, 2, 32_768), (2,) * 40], ids=str
 )
 def test_keys_that_are_looked_up_together_are_those_of_each(sizes):
     """However many categories an attribute has: up to a bundle's whole room, and beyond it."""
