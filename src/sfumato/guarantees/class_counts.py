@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,15 @@ COMBINATIONS_WAITING = 1_000_000
 
 KEYS_WAITING = 4_000_000
 """The same where a combination is one number, before equal ones are counted; sorted at once rather than merged often."""
+
+MOST_DENSE = 2**28
+"""Cells over (class, value) that may be counted in one byte each: 256 MB."""
+
+FEW_DENSE = 2**24
+"""Cells up to which four bytes count them: classes of many rows are met where there are few of them."""
+
+DENSE_PER_ROW = 16
+"""Cells for a row beyond which nearly all would be empty, and sorting rows is faster."""
 
 _Runs = tuple[Integers, Integers]
 """Different keys, increasing, and how often each occurs."""
@@ -70,9 +80,42 @@ class ClassCounts:
             yield counted.reshape(number, self.size).astype(np.int64)
 
 
+class DenseClassCounts:
+    """The same where most combinations occur: one count for each, in few bytes.
+
+    Parameters
+    ----------
+    cells
+        ``(classes * size,)`` counts; classes that no row has may be among them.
+    size
+        Number of values.
+
+    Examples
+    --------
+    >>> some = DenseClassCounts(np.array([0, 5, 0, 0, 2, 3], np.uint8), 2)
+    >>> [part.tolist() for part in some.parts()], some.overall.tolist(), some.number_of_classes
+    ([[[0, 5], [2, 3]]], [2, 8], 2)
+    """
+
+    def __init__(self, cells: npt.NDArray[np.unsignedinteger[Any]], size: int) -> None:
+        self.size = size
+        self._cells = cells[: cells.size // size * size].reshape(-1, size)
+        self.overall: Integers = self._cells.sum(axis=0, dtype=np.int64)
+        self.number_of_classes = sum(len(each) for each in self._occupied())
+
+    def parts(self) -> Iterator[Integers]:
+        """Dense counts ``(classes, values)`` of some classes at a time."""
+        return (each.astype(np.int64) for each in self._occupied())
+
+    def _occupied(self) -> Iterator[npt.NDArray[np.unsignedinteger[Any]]]:
+        for part in in_parts(len(self._cells), each=self.size, at_once=CELLS_AT_ONCE):
+            cells = self._cells[part.start : part.stop]
+            yield cells[cells.any(axis=1)]
+
+
 def in_turns(
-    rows_of: Callable[[slice], ClassCounts | None], overall_of: Callable[[], Integers], rows: int
-) -> Iterator[tuple[ClassCounts, Integers]]:
+    rows_of: Callable[[slice], AnyClassCounts | None], overall_of: Callable[[], Integers], rows: int
+) -> Iterator[tuple[AnyClassCounts, Integers]]:
     """All classes at once, or a part of them in each of several passes where they are too many for memory."""
     whole = rows_of(slice(0, None, 1))
     if whole is not None:
@@ -83,6 +126,9 @@ def in_turns(
         found = rows_of(slice(number, None, passes))
         assert found is not None
         yield found, overall
+
+
+AnyClassCounts = ClassCounts | DenseClassCounts
 
 
 class DoesNotFitError(Exception):
@@ -117,9 +163,7 @@ def count_packed(
     DoesNotFitError
         Where rows must be told apart column by column.
     """
-    later = math.prod(each for each in radices[1:] if each is not None)
-    if None in radices[1:] or later * ((radices[0] if radices else None) or 1) >= 2**63:
-        raise DoesNotFitError
+    later = _later(radices)
     counted: _Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
     waiting: list[Integers] = []
     for batch in batches:
@@ -136,6 +180,49 @@ def count_packed(
     numbers = np.zeros(keys.size, np.int64)
     np.cumsum(classes[1:] != classes[:-1], out=numbers[1:])
     return ClassCounts(numbers, values, counts, size)
+
+
+def count_dense(
+    batches: Iterable[CodedBatch], names: Sequence[str], radices: Sequence[int | None], size: int, rows: int
+) -> DenseClassCounts | None:
+    """The same by a count for each combination, in one pass and without sorting; None where those would be too many.
+
+    Parameters
+    ----------
+    rows
+        How many there are, about.
+
+    Raises
+    ------
+    DoesNotFitError
+        Where rows must be told apart column by column.
+    """
+    later = _later(radices)
+    most = min(MOST_DENSE, max(DENSE_PER_ROW * rows, CELLS_AT_ONCE))
+    cells: npt.NDArray[Any] = np.zeros(0, np.uint32)
+    seen = 0
+    for batch in batches:
+        keys = _packed(batch, names, radices, later)
+        # Up to the end of the last class.
+        last = -(-(int(keys.max(initial=-1)) + 1) // size) * size
+        if last > most:
+            return None
+        if last > cells.size:
+            grown: npt.NDArray[Any] = np.zeros(last + last // 8, np.uint32 if last <= FEW_DENSE else np.uint8)
+            grown[: cells.size] = np.minimum(cells, np.iinfo(grown.dtype).max)
+            cells = grown
+        np.add.at(cells, keys, cells.dtype.type(1))
+        seen += batch.number_of_rows
+    # A count beyond what its bytes hold is seen by the rows that are lacking.
+    return DenseClassCounts(cells, size) if int(cells.sum(dtype=np.int64)) == seen else None
+
+
+def _later(radices: Sequence[int | None]) -> int:
+    """Combinations of all columns but the first."""
+    later = math.prod(each for each in radices[1:] if each is not None)
+    if None in radices[1:] or later * ((radices[0] if radices else None) or 1) >= 2**63:
+        raise DoesNotFitError
+    return later
 
 
 def _packed(batch: CodedBatch, names: Sequence[str], radices: Sequence[int | None], later: int) -> Integers:

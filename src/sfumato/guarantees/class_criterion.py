@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
 from sfumato.guarantees.class_counts import (
-    ClassCounts,
+    AnyClassCounts,
     DoesNotFitError,
     count_any,
+    count_dense,
     count_packed,
     in_turns,
 )
@@ -132,7 +133,7 @@ class SensitiveCriterion(ClassCriterion):
 
 def published_classes(
     published: PublishedTables, criterion: ClassCriterion
-) -> Iterator[tuple[ClassCounts, Integers]] | None:
+) -> Iterator[tuple[AnyClassCounts, Integers]] | None:
     """The classes of a release that a criterion is about, some at a time, and counts of all rows by the watched value.
 
     None when no table shows them.
@@ -154,11 +155,15 @@ def published_classes(
     size = 1 if watched is None else known[watched].size
     radices = [None if name in shared else known[name].size for name in names]
 
-    def rows_of(part: slice) -> ClassCounts | None:
+    def rows_of(part: slice) -> AnyClassCounts | None:
         def batches() -> Iterable[CodedBatch]:
             return published.scan(table.name, names or known.names[:1])
 
         try:
+            if part.step == 1:
+                dense = count_dense(batches(), names, radices, size, table.number_of_rows)
+                if dense is not None:
+                    return dense
             return count_packed(batches(), names, radices, size, part)
         except DoesNotFitError:
             return count_any(batches(), names, size, part, is_watched=watched is not None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.guarantees import class_counts
-from sfumato.guarantees.class_counts import DoesNotFitError, count_any, count_packed
+from sfumato.guarantees.class_counts import DoesNotFitError, count_any, count_dense, count_packed
 from sfumato.values.batches import CodedBatch
 
 NAMES = ["bucket", "place", "job"]
@@ -50,8 +50,50 @@ def test_both_ways_count_as_one_does_by_hand(waiting, is_watched, monkeypatch):
     size = 4 if is_watched else 1
     packed = count_packed(batches(), NAMES, RADICES, size, WHOLE)
     apart = count_any(batches(), NAMES, size, WHOLE, is_watched=is_watched)
-    assert dense(packed) == dense(apart) == by_hand(batches(), is_watched=is_watched)
-    assert packed.overall.tolist() == apart.overall.tolist()
+    each_counted = count_dense(batches(), NAMES, RADICES, size, 240)
+    assert dense(packed) == dense(apart) == dense(each_counted) == by_hand(batches(), is_watched=is_watched)
+    assert packed.overall.tolist() == apart.overall.tolist() == each_counted.overall.tolist()
+    assert packed.number_of_classes == each_counted.number_of_classes == len(dense(packed))
+
+
+@pytest.mark.parametrize("at_once", [1, 9, 10**6])
+@pytest.mark.parametrize("few", [0, 10**6], ids=["in a byte", "in four"])
+def test_cells_that_each_have_a_count(at_once, few, monkeypatch):
+    """In as many parts as memory allows, with room that grows; classes that no row has are none."""
+    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(class_counts, "FEW_DENSE", few)
+    parts = [*batches(buckets=3), *batches(2, buckets=40, number=1)]
+    found = count_dense(parts, NAMES, RADICES, 4, 10**6)
+    assert dense(found) == by_hand(parts)
+    assert found.overall.sum() == 300
+
+
+@pytest.mark.parametrize("rows", [255, 256, 257, 512, 70_000])
+@pytest.mark.parametrize("few", [0, 10**6], ids=["in a byte", "in four"])
+def test_counts_beyond_a_byte_are_counted_otherwise(rows, few, monkeypatch):
+    """Never as what is left of them: 256 rows would be none."""
+    monkeypatch.setattr(class_counts, "FEW_DENSE", few)
+    alike = CodedBatch({name: np.zeros(rows, np.int64) for name in NAMES}, rows)
+    found = count_dense([alike], NAMES, RADICES, 4, rows)
+    assert (found is None) == (few == 0 and rows > 255)
+    if found is not None:
+        assert dense(found) == [(rows, 0, 0, 0)]
+
+
+def test_counts_that_outgrow_a_byte_as_the_room_grows():
+    """Three hundred rows in four bytes, then so many classes that each has one byte: the three hundred are not cut."""
+    few = CodedBatch({name: np.zeros(300, np.int64) for name in NAMES}, 300)
+    many = CodedBatch({"bucket": np.array([10**6]), "place": np.array([0]), "job": np.array([0])}, 1)
+    assert count_dense([few, many], NAMES, RADICES, 4, 10**8) is None
+
+
+def test_cells_nearly_all_empty_are_not_counted_one_by_one(monkeypatch):
+    """A bucket of a high number, or more cells than there is room for."""
+    high = CodedBatch({"bucket": np.array([10**7]), "place": np.array([1]), "job": np.array([1])}, 1)
+    assert count_dense([high], NAMES, RADICES, 4, 1_000) is None
+    assert count_dense([high], NAMES, RADICES, 4, 10**9) is not None
+    monkeypatch.setattr(class_counts, "MOST_DENSE", 10**6)
+    assert count_dense([high], NAMES, RADICES, 4, 10**9) is None
 
 
 def test_turns_share_the_classes_out():
@@ -84,6 +126,8 @@ def test_what_does_not_fit_one_number_is_not_packed(radices, bucket):
     rows = CodedBatch({"bucket": np.array([bucket]), "place": np.array([1]), "job": np.array([1])}, 1)
     with pytest.raises(DoesNotFitError):
         count_packed([rows], NAMES, radices, 4, WHOLE)
+    with pytest.raises(DoesNotFitError):
+        count_dense([rows], NAMES, radices, 4, 1)
 
 
 def test_the_largest_number_that_fits_is_packed():
