@@ -148,15 +148,15 @@ def publish(
     before = [state_of(each) for each in files]
     with table.at_rest() as resting, ExitStack() as entries:
         chosen = admitted(resting, design)
+        entering = entries.enter_context(
+            Entering(ledger if is_entered else None, table, chosen, folder, again=again, say=say)
+        )
         publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
         if format == "csv" and formulas == "refuse":
             refuse_formulas(publication)
         gate = Gate(publication)
         parted = _in_parts(resting, noise, gate)
         read = _reader(publication, table, resting)
-        entering = entries.enter_context(
-            Entering(ledger if is_entered else None, table, chosen, folder, again=again, say=say)
-        )
         read = entering.looking_up(read, resting, passes_once=read == table.scan and parted is None)
 
         def check(staging: Path, manifest: Manifest) -> None:

@@ -144,6 +144,17 @@ class Ledger:
             temporary.unlink()
         return key
 
+    def require_usable(self) -> None:
+        """Refuse a ledger that nothing could be entered into, before anybody waits for what is to be entered.
+
+        Raises
+        ------
+        LedgerError
+            When the file is no ledger or may not be written, or its key is gone.
+        """
+        with self._open():
+            _ = self.key
+
     def entries(self) -> tuple[Entry, ...]:
         """All releases ever entered, oldest first."""
         if not self.path.exists():

@@ -58,6 +58,8 @@ class Entering:
         self._tally = CellTally(table.told_by_counts)
 
     def __enter__(self) -> Self:
+        if self.ledger is not None:
+            self.ledger.require_usable()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

@@ -13,6 +13,7 @@ from pyarrow import csv
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.ledger import Ledger, compose_entries
+from sfumato.data.sources.arrow import ArrowData
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.errors import LedgerError, PublishedBeforeError, SourceError
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
@@ -317,3 +318,18 @@ def test_rows_are_read_once_with_the_ledger_open(tmp_path, ledger, design, monke
     # The same rows from elsewhere, whose cells are looked up by reading them: it is the same table.
     with pytest.raises(PublishedBeforeError):
         publish(read_table(people(400), SCHEMA), design, tmp_path / "second", ledger=ledger)
+
+
+@pytest.mark.parametrize("spoil", ["letters", "no key"])
+def test_a_ledger_that_cannot_be_used_is_refused_before_rows_are_read(
+    tmp_path, again, ledger, spoil, monkeypatch
+):
+    """Nobody waits for a release that could not be entered."""
+    again()
+    if spoil == "letters":
+        ledger.path.write_text("this is a letter " * 400, encoding="utf-8")
+    else:
+        ledger.path.with_suffix(".key").unlink()
+    monkeypatch.setattr(ArrowData, "relation", lambda *_: pytest.fail("rows are read"))
+    with pytest.raises(LedgerError):
+        again(again=True)
