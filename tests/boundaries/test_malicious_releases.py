@@ -278,6 +278,33 @@ def test_no_mutation_does_harm(name, originals, tmp_path, nobody_waits):
     assert number == 26 + len(WORDS)
 
 
+@pytest.mark.parametrize("longer", [True, False], ids=["one more", "one less"])
+@pytest.mark.parametrize("name", list(METHODS.members))
+def test_lists_that_the_law_is_not_made_for_are_refused_or_answered(name, longer, originals, tmp_path):
+    """A category more or less in an attribute: where the law has a number for each, the release is refused on opening."""
+    release, out = tmp_path / "release", tmp_path / "report.html"
+    shutil.copytree(originals / name, release)
+    manifest = json.loads((release / "datapackage.json").read_text(encoding="utf-8"))
+    lists = [
+        place
+        for place in places(manifest["sfumato"]["tables"])
+        if place[-1] == "categories" and len(place) == 4
+    ]
+    assert lists
+    for place in lists:
+
+        def change(block, place=place):
+            inner = block["tables"]
+            for key in place[:-1]:
+                inner = inner[key]
+            inner["categories"] = [*inner["categories"], "'"] if longer else inner["categories"][:-1]
+
+        (release / "datapackage.json").write_text(json.dumps(changed(manifest, change)), encoding="utf-8")
+        for verb, exit_code, text in shown_of(release, out):
+            assert exit_code in (0, 1, 3), (place, verb, text)
+        out.unlink(missing_ok=True)
+
+
 def assert_claims_no_more(folder):
     """What opens at all has promises that follow from its law."""
     try:

@@ -22,7 +22,6 @@ from sfumato.chance.distortion import (
     squared,
     transposed,
 )
-from sfumato.errors import ReleaseDamagedError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.amplification import Amplification
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
@@ -39,6 +38,7 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Law, Published
 from sfumato.laws.believing import GroupedRows, Posterior, SharedPrior, Targets
+from sfumato.laws.fitting import refuse_unfit_matrices
 from sfumato.methods.randomized_response.law.least_variances import least_variances
 from sfumato.methods.randomized_response.law.linked_people import linked_posterior
 from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
@@ -137,13 +137,7 @@ class PerturbedRows(Law):
 
     def question_schema(self, published: Schema) -> Schema:
         """The published attributes, which the matrices must fit: one for another would give wrong numbers."""
-        sizes = {each.name: each.size for each in published.attributes}
-        unfit = [name for name, each in self.distortions.items() if sizes.get(name) != each.size]
-        if unfit:
-            raise ReleaseDamagedError(
-                f"the release's law has a distortion matrix of {unfit[0]!r} that fits no attribute it publishes. "
-                "Get the release again from where it came."
-            )
+        refuse_unfit_matrices({name: each.size for name, each in self.distortions.items()}, published)
         return published
 
     def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:

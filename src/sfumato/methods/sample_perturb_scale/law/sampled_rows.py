@@ -16,6 +16,7 @@ from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.laws.asking import feasible, names_of, require_small, shape_of
 from sfumato.laws.base import Law, Published
 from sfumato.laws.believing import GroupedRows
+from sfumato.laws.fitting import refuse_unfit_matrices
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
@@ -109,6 +110,11 @@ class SampledRows(Law):
             cap="group" if self.is_smallest else "uniform",
         )
         return (kept,) if self.rows_per_group <= kept.uniform_limit else ()
+
+    def question_schema(self, published: Schema) -> Schema:
+        """The published attributes, which the matrix and the groups must fit."""
+        refuse_unfit_matrices({self.sensitive: self.distortion.size}, published, self.groups)
+        return published
 
     def scale_factors(self, sizes: npt.ArrayLike) -> Floats:
         """How many rows a kept row of a group of that size stands for (w); at most, where n is the smallest.
