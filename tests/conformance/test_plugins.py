@@ -193,10 +193,11 @@ def test_a_broken_package_does_not_keep_releases_from_opening(installed, tmp_pat
 
 
 def test_a_package_cannot_take_the_name_of_another(installed, monkeypatch):
-    """Whoever is there first keeps it, and the refusal says so."""
+    """Whoever is there first keeps it, and whoever lists all is told so."""
     installed("record_swapping")
     design = importlib.import_module("record_swapping.design")
     monkeypatch.setattr(design.RecordSwapping.model_fields["method"], "default", "anatomy")
     vars(METHODS).pop("members", None)
     assert METHODS.get("anatomy").__module__.startswith("sfumato.")
+    assert METHODS.members["anatomy"] is METHODS.get("anatomy")
     assert "exists already" in METHODS.unusable["record-swapping"]
