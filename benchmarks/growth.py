@@ -27,7 +27,7 @@ METHODS: dict[str, tuple[str, ...]] = {
 SMALLEST = 1_000
 MOST_EXPONENT = 1.1
 ONE_PASS = ("randomized-response",)
-FLAT = 1.1
+FLAT = 1.3
 """Times the memory at a third of the rows that a method of one pass over them may take. Fewer rows do not yet fill what is
 bounded, such as the 64 MB in which they wait for their order."""
 MOST_MEGABYTES = 2_048
