@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,14 @@ from sfumato.values.schema import Attribute, Schema
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class CodedFrame(NamedTuple):
+    """Rows of a data frame that were coded, with all that they were coded by."""
+
+    frame: Any
+    attributes: tuple[Attribute, ...]
+    splits: tuple[Split, ...]
 
 
 class SparkEngine(SplitEngine):
@@ -56,32 +64,34 @@ class SparkEngine(SplitEngine):
             temporary_folder=None if temporary_folder is None else Path(temporary_folder),
         )
         super().__init__(self.spark)
-        self._frames: dict[tuple[int, tuple[str, ...]], tuple[Any, tuple[Split, ...]]] = {}
+        self._frames: list[CodedFrame] = []
         self._folders = ExitStack()
 
     def close(self) -> None:
         """Remove coded rows; the session stays."""
-        self._frames = {}
+        self._frames = []
         self._folders.close()
 
     def splits(self, source: Source, attributes: Sequence[Attribute] = ()) -> tuple[Split, ...]:
         """The splits of a source; rows of a frame are coded for it."""
         if not isinstance(source, SparkFrame):
             return super().splits(source, attributes)
-        key = (id(source.frame), tuple(each.name for each in attributes))
-        if key not in self._frames:
-            folder = self._folders.enter_context(self.spark.shared_folder())
-            resting = AtRest(source, Schema(attributes=tuple(attributes)), folder, self)
-            # With the frame itself: while it is held, no other can have its number.
-            self._frames[key] = source.frame, resting.splits()
-        return self._frames[key][1]
+        read = tuple(attributes)
+        for each in self._frames:
+            # The frame itself, not its number, which another may have once this one is gone; and what codes mean.
+            if each.frame is source.frame and each.attributes == read:
+                return each.splits
+        folder = self._folders.enter_context(self.spark.shared_folder())
+        splits = AtRest(source, Schema(attributes=read), folder, self).splits()
+        self._frames.append(CodedFrame(source.frame, read, splits))
+        return splits
 
     def map(self, task: SplitTask, source: Source, attributes: Sequence[Attribute]) -> list[Any]:
         """What a task finds in every split; the rows of a frame are read by tasks that code or count cells alone."""
         if not isinstance(source, SparkFrame) or not task.reads_cells:
             return super().map(task, source, attributes)
         names = [each.name for each in attributes]
-        found = self.spark.map_frame(task, source.frame.select(names) if names else source.frame)
+        found = self.spark.map_frame(task, source.frame, names)
         refused = [each for each in found if isinstance(each, Refused)]
         if any(each.is_misfit for each in refused) and not isinstance(task, CountMisfits):
             misfits = self.misfits(source, attributes)
@@ -96,7 +106,7 @@ class SparkEngine(SplitEngine):
     ) -> CountTable:
         """Counts over the product of the attributes; how many rows a frame has, Spark itself says."""
         if isinstance(source, SparkFrame) and not attributes and not where:
-            return CountTable((), np.array(source.frame.count(), dtype=np.int64))
+            return CountTable((), np.array(self.spark.count_frame(source.frame), np.int64))
         return super().count_by(source, attributes, where)
 
     def number_of_rows(self, source: Source) -> int:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
+import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,9 +38,13 @@ NO_PARCEL = (
     "that is on a file system of all of them."
 )
 GIVEN_UP = (
-    "Spark gave the job up: a task was lost as often as it may be tried, or an executor's disk or memory ran out. Nothing "
-    "was published; Spark's own log says more."
+    "Spark gave the job up: the data frame's own query fails on its rows, a task was lost as often as it may be tried, an "
+    "executor's disk or memory ran out, or the session was stopped. Nothing was published; Spark's log says more, and may "
+    "quote cells, so that a session that sfumato makes keeps none: run the query in a session of your own."
 )
+QUOTING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
+"""By which PySpark prints what a query failed on, before anybody can catch it."""
+
 FOLDERS = "sfumato-job-"
 
 
@@ -104,19 +110,32 @@ class SparkRunner:
         """One task for each split."""
         if not splits:
             return []
-        with self.shared_folder() as folder:
+        with self.shared_folder() as folder, self._job():
             parcels = Parcels.of(folder)
             for number, split in enumerate(splits):
                 parcels.put(f"split-{number}", (task, split))
             rows = self._numbers(len(splits)).mapInArrow(MapWorker(parcels), FOUND)
             return self._found(rows, len(splits))
 
-    def map_frame(self, task: SplitTask, frame: DataFrame) -> list[Any]:
-        """One task for each partition of a data frame; those without rows find nothing."""
-        with self.shared_folder() as folder:
+    def count_frame(self, frame: DataFrame) -> int:
+        """Rows of a data frame, as Spark counts them."""
+        with self._job():
+            return int(frame.count())
+
+    def map_frame(self, task: SplitTask, frame: DataFrame, names: Sequence[str]) -> list[Any]:
+        """One task for each partition of a data frame, on some of its columns or all; those without rows find nothing."""
+        from pyspark.sql import functions
+
+        with self.shared_folder() as folder, self._job():
             parcels = Parcels.of(folder)
             parcels.put("task", task)
-            rows = _collected(frame.mapInArrow(FrameWorker(parcels), FOUND))
+            read = tuple(names or frame.columns)
+            # Under numbers: to Spark a dot in a name would be a part of a column, a backtick the end of the name.
+            columns = [
+                functions.col("`" + name.replace("`", "``") + "`").alias(f"column{place}")
+                for place, name in enumerate(read)
+            ]
+            rows = _collected(frame.select(columns).mapInArrow(FrameWorker(parcels, read), FOUND))
             return [unpacked(bytes(row.content)) for row in sorted(rows, key=lambda row: row.number)]
 
     def exchange(
@@ -129,7 +148,7 @@ class SparkRunner:
         """One task for each split, then one for each pile."""
         from pyspark.sql import functions
 
-        with self.shared_folder() as folder:
+        with self.shared_folder() as folder, self._job():
             parcels = Parcels.of(folder)
             for number, split in enumerate(splits):
                 parcels.put(f"split-{number}", (split, tuple(attributes), deal.for_number(number)))
@@ -142,6 +161,24 @@ class SparkRunner:
                 worker = MeetingWorker(parcels, place, following)
                 rows = met.mapInArrow(worker, FOUND if following is None else BLOBS)
             return self._found(rows, meetings[-1].piles)
+
+    @contextmanager
+    def _job(self) -> Iterator[None]:
+        """What Spark is asked to do within the block fails in our words, and ends when the block is left early."""
+        with in_our_words():
+            context = self.session.sparkContext
+            tag = f"sfumato-{uuid.uuid4().hex}"
+            context.addJobTag(tag)
+            try:
+                yield
+            except BaseException:
+                # A signal, or somebody's exception: otherwise tasks would go on, and a process that is ended wait for them.
+                with suppress(Exception):
+                    context.cancelJobsWithTag(tag)
+                raise
+            finally:
+                with suppress(Exception):
+                    context.removeJobTag(tag)
 
     def _numbers(self, end: int) -> DataFrame:
         """A partition for each number."""
@@ -161,16 +198,29 @@ class SparkRunner:
         return found
 
 
-@without_origins()
-def _collected(rows: DataFrame) -> list[Any]:
-    """All rows of a result; what Spark itself says of a failure may quote what it was about."""
+@contextmanager
+def in_our_words() -> Iterator[None]:
+    """What Spark itself says of a failure may quote what it was about: neither raised nor printed."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
+    loud = [each for each in map(logging.getLogger, QUOTING_LOGGERS) if not each.disabled]
+    for each in loud:
+        each.disabled = True
     try:
-        found: list[Any] = rows.collect()
-    except (PySparkException, Py4JError):
-        raise SourceError(GIVEN_UP) from None
+        with without_origins():
+            try:
+                yield
+            except (PySparkException, Py4JError, ConnectionError):
+                raise SourceError(GIVEN_UP) from None
+    finally:
+        for each in loud:
+            each.disabled = False
+
+
+def _collected(rows: DataFrame) -> list[Any]:
+    """All rows of a result."""
+    found: list[Any] = rows.collect()
     return found
 
 
@@ -215,9 +265,10 @@ class MapWorker:
 
 @dataclass(frozen=True, eq=False)
 class FrameWorker:
-    """Runs a task on a partition of a data frame."""
+    """Runs a task on a partition of a data frame, whose columns have their names again."""
 
     parcels: Parcels
+    names: tuple[str, ...]
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """What was found in it."""
@@ -227,13 +278,14 @@ class FrameWorker:
         from sfumato.data.distributed.splits import MEMORY_OF_TASK
         from sfumato.data.duckdb import DuckDBEngine
 
-        first = next(batches, None)
+        named = (each.rename_columns(list(self.names)) for each in batches)
+        first = next(named, None)
         if first is None:
             return
         context = TaskContext.get()
         assert context is not None
         number = context.partitionId()
-        rows = StreamOnce(first, batches)
+        rows = StreamOnce(first, named)
 
         def run() -> Any:
             with DuckDBEngine(threads=1, memory_limit=MEMORY_OF_TASK) as engine:
@@ -241,7 +293,7 @@ class FrameWorker:
 
         yield _record(number, attempt(run))
         # What a task leaves unread would break the pipe that it comes through.
-        for _ in batches:
+        for _ in named:
             pass
 
 

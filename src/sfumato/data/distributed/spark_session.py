@@ -29,7 +29,8 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.io.encryption.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "131072",
-    "spark.log.level": "ERROR",
+    # It quotes cells that a query fails on.
+    "spark.log.level": "OFF",
 }
 
 
@@ -46,11 +47,16 @@ def find_session(
         When Java or pandas is none that it works with.
     """
     require_parts()
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    if SparkContext._active_spark_context is not None:  # noqa: SLF001 - there is no public name for it
+        # Made in another thread: with settings, this would change them in it.
+        there: SparkSession = SparkSession.builder.getOrCreate()
+        return there
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     # Workers are of the same Python, with the same packages, unless somebody says otherwise.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 ROWS_PER_SPLIT = 2**20
 """Rows of a split, nearly: whole row groups of a file. A task may hold some bytes for each of them."""
 
+ROW_NUMBER = "file_row_number"
+"""What DuckDB calls the column with the numbers of a Parquet file's rows."""
+
 MEMORY_OF_TASK = "512MB"
 """What DuckDB may use within a task before it spills; other tasks run beside it."""
 
@@ -87,8 +90,8 @@ class ParquetRun(Source):
         if state_of(self.path) != self.state:
             refuse_changed_table()
         yield (
-            f"(select * exclude (file_row_number) from read_parquet({quote_path(self.path)}, file_row_number = true) "
-            f"where file_row_number between {self.first} and {self.end - 1})"
+            f"(select * exclude ({ROW_NUMBER}) from read_parquet({quote_path(self.path)}, {ROW_NUMBER} = true) "
+            f"where {ROW_NUMBER} between {self.first} and {self.end - 1})"
         )
         if state_of(self.path) != self.state:
             refuse_changed_table()
@@ -171,7 +174,7 @@ def veiled(content: bytes, cipher: NoiseSource) -> bytes:
 
 def splits_of(source: Source) -> tuple[Split, ...]:
     """The splits of a source, in its order: of Parquet files runs of row groups, of others each file whole."""
-    if isinstance(source, ParquetFile | ParquetFiles):
+    if isinstance(source, ParquetFile | ParquetFiles) and _has_numbered_rows(source):
         return _runs(source.files)
     if isinstance(source, Several):
         return tuple(split for part in source.parts for split in splits_of(part))
@@ -182,7 +185,12 @@ def is_divided(source: Source) -> bool:
     """Whether every row can be reached by its place, so that all passes see the same ones in the same splits."""
     if isinstance(source, Several):
         return all(map(is_divided, source.parts))
-    return isinstance(source, ParquetFile | ParquetFiles)
+    return isinstance(source, ParquetFile | ParquetFiles) and _has_numbered_rows(source)
+
+
+def _has_numbered_rows(source: Source) -> bool:
+    """Whether DuckDB can say the number of a row: not where a column of the file has the name that it says it by."""
+    return ROW_NUMBER not in map(str.lower, source.columns())
 
 
 def _runs(paths: Sequence[Path]) -> tuple[ParquetRun, ...]:

@@ -25,6 +25,7 @@ from sfumato.data.distributed.running import LocalRunner
 from sfumato.data.distributed.tasks import OTHER_FAILURE, attempt
 from sfumato.errors import ParameterError, ReleaseDamagedError, SourceError
 from sfumato.release import parts
+from sfumato.values.schema import Schema
 
 
 @pytest.fixture(autouse=True)
@@ -94,6 +95,19 @@ def test_a_row_group_larger_than_a_split_is_one(tmp_path):
     """It cannot be divided without reading it twice."""
     pq.write_table(people(1_000), tmp_path / "one.parquet")
     assert len(splits.splits_of(read_table(tmp_path / "one.parquet", SCHEMA).source)) == 1
+
+
+def test_a_column_with_the_name_of_row_numbers_is_read(engine, tmp_path):
+    """DuckDB numbers rows under that name: such a file is read whole, by one task."""
+    table = people(400).rename_columns(["file_ROW_number", *people(1).column_names[1:]])
+    pq.write_table(table, tmp_path / "named.parquet", row_group_size=100)
+    read = read_table(
+        tmp_path / "named.parquet", Schema(attributes=SCHEMA.select(SCHEMA.names[1:])), engine=engine
+    )
+    truth = read_table(people(400), SCHEMA).count_by(["job"]).counts
+    assert np.array_equal(read.count_by(["job"]).counts, truth)
+    publish(read, METHODS.make("anatomy", {"l_value": 2}), tmp_path / "out", seed=1)
+    assert np.array_equal(load_release(tmp_path / "out").counts("job").values, truth)
 
 
 def test_rows_come_in_random_order(engine, tmp_path):
