@@ -145,7 +145,8 @@ def require_privacy(session: SparkSession) -> None:
         return
     lacking = [
         name
-        for name in ("spark.io.encryption.enabled", "spark.network.crypto.enabled")
+        # Without the first, the last is without effect.
+        for name in ("spark.authenticate", "spark.io.encryption.enabled", "spark.network.crypto.enabled")
         if conf.get(name, "false").lower() != "true"
     ]
     if lacking:

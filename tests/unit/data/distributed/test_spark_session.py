@@ -81,10 +81,17 @@ def session_of(master, **settings):
 
 def test_a_cluster_that_writes_in_clear_is_refused():
     """What it lacks is named; on this machine alone nothing is required."""
-    with pytest.raises(ParameterError, match=r"spark.io.encryption.enabled and spark.network.crypto.enabled"):
+    on = {
+        "spark.authenticate": "true",
+        "spark.io.encryption.enabled": "true",
+        "spark.network.crypto.enabled": "true",
+    }
+    with pytest.raises(ParameterError, match=f"Set {' and '.join(on)} to true"):
         require_privacy(session_of("spark://somewhere:7077"))
-    with pytest.raises(ParameterError, match=r"Set spark.network.crypto.enabled to true"):
-        require_privacy(session_of("yarn", **{"spark.io.encryption.enabled": "true"}))
+    for name in on:
+        with pytest.raises(ParameterError, match=f"Set {name} to true"):
+            require_privacy(session_of("yarn", **{**on, name: "false"}))
+    require_privacy(session_of("yarn", **on))
     require_privacy(session_of("local[2,4]"))
 
 
