@@ -93,7 +93,11 @@ class PartsWriter:
         waiting = self.noise.named(f"rows of {table.name} that wait to meet")
         # How the rows are made may be large, and is of no use to whoever writes them.
         write = WritePart(
-            dataclasses.replace(table, rows=DrawnRows(_no_rows)), folder, order, self.look(table.name)
+            dataclasses.replace(table, rows=DrawnRows(_no_rows)),
+            # Tasks may run in another folder than this process.
+            folder.absolute(),
+            order,
+            self.look(table.name),
         )
         deal = DealRows(rows.step, rows.shares, self.noise, _types(table), order, files, None)
         meetings = [Meeting(files, write)]

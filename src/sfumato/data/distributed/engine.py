@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,14 @@ import numpy as np
 
 from sfumato.data.counting import attributes_of
 from sfumato.data.distributed.exchange import DealStep, Meeting
+from sfumato.data.distributed.grouping import (
+    Diversity,
+    Kept,
+    added,
+    added_up,
+    meeting_of_combinations,
+    sizes_of,
+)
 from sfumato.data.distributed.resting import AtRest
 from sfumato.data.distributed.running import Runner
 from sfumato.data.distributed.splits import Split, splits_of
@@ -30,10 +37,12 @@ from sfumato.data.fitting import Misfit, misfits_counted, misfits_error
 from sfumato.data.portions import PortionCounts, PortionStep
 from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError
-from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch, UnitRows
 from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Attribute, Schema
+
+FEW_SPLITS = 32
+"""Of so many splits the combinations that occur are added up in this process; of more, by tasks, before they come."""
 
 
 class SplitEngine:
@@ -93,7 +102,7 @@ class SplitEngine:
         meetings: Sequence[Meeting],
     ) -> list[Any]:
         """What each pile of the last meeting found, once the rows of all splits have met."""
-        splits = self.splits(source)
+        splits = self.splits(source, attributes)
         found = self.runner.exchange(splits, attributes, deal, meetings)
         return self._accepted(found, splits, attributes)
 
@@ -141,13 +150,16 @@ class SplitEngine:
         fewest: int = 1,
     ) -> OccupiedCounts:
         """Counts of what occurs, added up over the splits; what few rows have is left out of the sum."""
+        if weight is None and unfit == "refuse" and len(self.splits(source, attributes)) > FEW_SPLITS:
+            # Added up by tasks: what every split has would be the same combinations many times over.
+            return added(attributes, self._combined(source, attributes, Kept(fewest)))
         task = CountOccupied(tuple(attributes), weight, unfit)
         parts = self.map(task, source, attributes)
-        sums = _added(attributes, [(codes, counts) for codes, counts, _ in parts])
+        sums = added(attributes, [(codes, counts) for codes, counts, _ in parts])
         if weight is None:
             enough = sums.counts >= fewest
         else:
-            rows = _added(attributes, [(codes, found) for codes, _, found in parts])
+            rows = added(attributes, [(codes, found) for codes, _, found in parts])
             enough = rows.counts >= fewest
         return OccupiedCounts(
             sums.attributes, tuple(each[enough] for each in sums.codes), sums.counts[enough]
@@ -216,31 +228,27 @@ class SplitEngine:
             else int(self.count_by(source, (), ()).total)
         )
 
+    def _combined(
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        finish: Callable[[OccupiedCounts], Any],
+        *,
+        together: int | None = None,
+    ) -> list[Any]:
+        """What tasks tell of the combinations that occur, each of which is added up by one of them."""
+        number = len(self.splits(source, attributes))
+        deal, meeting = meeting_of_combinations(tuple(attributes), number, finish, together=together)
+        return self.exchange(source, attributes, deal, [meeting])
+
     def group_sizes(self, source: Source, attributes: Sequence[Attribute]) -> dict[int, int]:
-        """How many groups of rows equal on the attributes there are of each size."""
-        return self.count_occupied(source, attributes).sizes()
+        """How many groups of rows equal on the attributes there are of each size; no group comes here."""
+        return added_up(self._combined(source, attributes, sizes_of))
 
     def group_diversity(
         self, source: Source, attributes: Sequence[Attribute], sensitive: Attribute
     ) -> dict[tuple[int, int], int]:
-        """How many groups there are of each size and number of different sensitive categories."""
-        cells = self.count_occupied(source, (*attributes, sensitive))
-        return cells.diversity([each.name for each in attributes])
-
-
-def _added(
-    attributes: Sequence[Attribute], parts: Sequence[tuple[tuple[Any, ...], Integers]]
-) -> OccupiedCounts:
-    """Counts of the same combinations, added up."""
-    codes = tuple(
-        np.concatenate([np.empty(0, each.code_type), *(found[place] for found, _ in parts)])
-        for place, each in enumerate(attributes)
-    )
-    counts = np.concatenate([np.empty(0, np.int64), *(found for _, found in parts)])
-    every = OccupiedCounts(tuple(attributes), codes, counts)
-    _, first, place = np.unique(
-        every.numbered([each.name for each in attributes]), return_index=True, return_inverse=True
-    )
-    sums = np.zeros(first.size, np.int64)
-    np.add.at(sums, place, counts)
-    return dataclasses.replace(every, codes=tuple(each[first] for each in codes), counts=sums)
+        """How many groups there are of each size and number of different sensitive categories; no group comes here."""
+        finish = Diversity(tuple(each.name for each in attributes))
+        found = self._combined(source, (*attributes, sensitive), finish, together=len(attributes))
+        return added_up(found)

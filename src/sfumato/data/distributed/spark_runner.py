@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sfumato.data.distributed.exchange import Blob, DealStep, Meeting
 from sfumato.data.distributed.parcels import Parcels
+from sfumato.data.distributed.running import LocalRunner
 from sfumato.data.distributed.spark_session import find_session, is_local, require_privacy
 from sfumato.data.distributed.splits import Split
 from sfumato.data.distributed.tasks import Refused, SplitTask, attempt, batches_of, packed, unpacked
@@ -100,7 +101,7 @@ class SparkRunner:
                 parameter="temporary_folder",
             )
         parent = self.temporary_folder or Path(tempfile.gettempdir())
-        held = HeldFolder(parent, prefix=FOLDERS, kind=FOLDERS)
+        held = HeldFolder(parent.absolute(), prefix=FOLDERS, kind=FOLDERS)
         try:
             yield held.path
         finally:
@@ -148,6 +149,8 @@ class SparkRunner:
         """One task for each split, then one for each pile."""
         from pyspark.sql import functions
 
+        if not splits:
+            return LocalRunner().exchange(splits, attributes, deal, meetings)
         with self.shared_folder() as folder, self._job():
             parcels = Parcels.of(folder)
             for number, split in enumerate(splits):
@@ -260,7 +263,8 @@ class MapWorker:
 
     def _run(self, number: int) -> Any:
         task, split = _opened(self.parcels, f"split-{number}")
-        return task(split, number)
+        with self.parcels.at_home():
+            return task(split, number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,7 +319,8 @@ class DealWorker:
     def _blobs(self, number: int) -> Iterator[Any]:
         def blobs() -> Iterator[Blob]:
             split, attributes, deal = _opened(self.parcels, f"split-{number}")
-            yield from deal(batches_of(split, attributes), number)
+            with self.parcels.at_home():
+                yield from deal(batches_of(split, attributes), number)
 
         yield from _attempted(blobs())
 

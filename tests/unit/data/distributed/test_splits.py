@@ -299,6 +299,29 @@ def test_parcels_are_opened_by_their_job_alone(tmp_path):
         parcels.put("one", "twice under one name would give the cipher away")
 
 
+def test_what_only_this_process_has_cannot_be_sent(tmp_path):
+    """Said with the remedy, and nothing is left of it."""
+    with (tmp_path / "open").open("wb") as file, pytest.raises(ParameterError, match="Write them to a file"):
+        Parcels.of(tmp_path).put("one", file)
+    assert not (tmp_path / "one").exists()
+
+
+def test_a_task_is_at_home_where_its_job_was_begun(tmp_path, monkeypatch):
+    """And back afterwards; where there is no such folder, it stays."""
+    from dataclasses import replace
+
+    parcels = replace(Parcels.of(tmp_path), home=tmp_path)
+    elsewhere = Path.cwd()
+    with parcels.at_home():
+        assert Path.cwd() == tmp_path
+    assert Path.cwd() == elsewhere
+    with pytest.raises(ZeroDivisionError), parcels.at_home():
+        1 / 0  # noqa: B018 - whatever ends a task
+    assert Path.cwd() == elsewhere
+    with replace(parcels, home=tmp_path / "not there").at_home():
+        assert Path.cwd() == elsewhere
+
+
 def test_whatever_goes_wrong_in_a_task_no_cell_is_repeated():
     """Sentences of ours come back as they are, others not at all."""
 
