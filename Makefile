@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
+.PHONY: help demo test spark-where-java-is check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -31,8 +31,18 @@ check: $(VENV)/installed-dev  ## style, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check  ## everything a change must pass
-	$(BIN)/python -m pytest -m "not slow and not browser" -n 2
+# Where Java is, what else Spark needs is installed; where it is not, every test of it says so in the summary.
+spark-where-java-is: $(VENV)/installed-dev
+	@if command -v java >/dev/null || [ -n "$$JAVA_HOME" ]; then $(MAKE) --no-print-directory $(VENV)/installed-spark; \
+	else echo "Spark is left out: it needs Java 17 or 21, and there is none here."; fi
+
+$(VENV)/installed-spark: $(VENV)/installed-dev
+	@$(BIN)/python -m pip install --quiet --editable '.[dev,spark]' && touch $@ \
+	  || echo "Spark is left out: what it needs besides Java could not be installed."
+
+test: check spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
+	$(BIN)/python -m pytest -m "not slow and not browser and not spark" -n 2 --ignore=tests/spark
+	$(BIN)/python -m pytest -m "not slow and not spark" -q tests/spark
 
 AXE := $(VENV)/axe/package/axe.min.js
 
@@ -57,13 +67,13 @@ screenshots: browser-tools  ## the same, and its pictures into docs/studio
 	SFUMATO_AXE=$(AXE) SFUMATO_SCREENSHOTS=docs/studio $(BIN)/python -m pytest -m "browser and not slow" tests/browser -k both_paths
 
 test-slow: $(VENV)/installed-dev  ## the long statistical runs and the large tables
-	$(BIN)/python -m pytest -m "slow and not browser"
+	$(BIN)/python -m pytest -m "slow and not browser and not spark"
 
 spark-tools: $(VENV)/installed-dev  # what the engine on Spark needs besides Java
 	$(BIN)/python -m pip install --quiet --editable '.[dev,spark]'
 
-spark-test: spark-tools  ## the engine on Spark; needs Java 17 or 21, installs the rest
-	$(BIN)/python -m pytest tests/spark tests/unit/data/distributed
+spark-test: spark-tools  ## the engine on Spark, a cluster of two workers included; needs Java 17 or 21, installs the rest
+	$(BIN)/python -m pytest tests/spark tests/unit/data/distributed tests/conformance/test_honesty_in_splits.py
 
 statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)
 	SFUMATO_FRESH_SEED=1 $(BIN)/python -m pytest tests/statistical

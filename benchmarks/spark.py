@@ -34,6 +34,7 @@ FLAT = 1.15
 
 SESSION = f"""
 import os, resource, shutil, sys
+from pathlib import Path
 from sfumato.data.distributed.spark_session import find_session
 def session():
     return find_session(threads={THREADS}, memory="{MEMORY}")
@@ -68,7 +69,7 @@ data, schema, out, ledger = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 with read_table(session().read.parquet(data), schema) as table:
     design = METHODS.make("randomized-response", {"retention": 0.5, "attributes": ["occupation"]})
-    publish(table, design, out, ledger=Ledger(ledger), again=True, say=lambda _: None, accept_unique_rows=True)
+    publish(table, design, out, ledger=Ledger(Path(ledger)), again=True, say=lambda _: None, accept_unique_rows=True)
 """
 )
 
@@ -147,7 +148,7 @@ def measured(rows: int, names: list[str]) -> dict[str, Tree]:
 def measure(sizes: list[int], once: int | None) -> Iterator[Measurement]:
     """Ratios at the larger size, growth between the two, and beyond where asked."""
     few, many = sizes
-    smaller, larger = (measured(rows, ["copy", "files", "frame", "duckdb"]) for rows in sizes)
+    larger, smaller = (measured(rows, ["copy", "files", "frame", "duckdb"]) for rows in (many, few))
     at = f"{many / 1e6:g} M rows"
     copy = larger["copy"].run
     for name, limit, words in (

@@ -20,13 +20,28 @@ def reason_to_leave_out() -> str | None:
     return None
 
 
+QUICK = {
+    "test_counts_are_those_of_one_machine[parquet]",
+    "test_misfits_are_told_alike",
+    "test_every_file_is_that_of_the_local_runner[randomized response]",
+    "test_every_file_is_that_of_the_local_runner[anatomy]",
+    "test_a_data_frame_is_published_in_its_session",
+    "test_one_frame_under_two_schemas_is_coded_twice",
+    "test_what_a_query_fails_on_is_not_repeated[counts]",
+    "test_tasks_that_die_leave_the_same_release[method0-raises]",
+    "test_the_key_is_on_no_disk",
+}
+"""What ``make test`` runs: half a minute. The rest is run by ``make spark-test``."""
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Skip with the reason, so that it stands in the summary."""
     here = [item for item in items if "tests/spark/" in item.path.as_posix()]
     reason = reason_to_leave_out() if here else None
     for item in here:
-        # One worker runs them all: a second session would be a second Java.
-        item.add_marker(pytest.mark.xdist_group("spark"))
+        if item.name not in QUICK:
+            item.add_marker(pytest.mark.spark)
         # PySpark leaves the sockets that it hands rows over by to the collector of garbage.
         item.add_marker(pytest.mark.filterwarnings("ignore::ResourceWarning"))
         item.add_marker(pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"))

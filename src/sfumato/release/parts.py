@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import hashlib
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,11 @@ from sfumato.values.schema import Schema
 ROWS_PER_FILE = 2_500_000
 """Rows of a file, nearly; a task holds a file's rows in memory."""
 
-ROWS_PER_BLOB = 2**22
-"""Rows that a task holds before it hands them over."""
+BYTES_PER_FILE = 2**29
+"""Codes of a file, at most nearly: wide tables are written to more files, of fewer rows."""
+
+BYTES_PER_BLOB = 2**26
+"""Codes that a task holds before it hands them over, nearly; where they are cut changes nothing of what is published."""
 
 Columns = Mapping[str, npt.NDArray[Any]]
 Seen = Callable[[str, Any], None]
@@ -87,7 +90,7 @@ class PartsWriter:
         if rows.shares is not None and len(rows.shares) != len(splits):
             refuse_changed_table()
         attributes = self.schema.select(rows.reads)
-        files = max(1, -(-self.engine.number_of_rows(self.source) // ROWS_PER_FILE))
+        files = number_of_files(self.engine.number_of_rows(self.source), _types(table).values())
         (folder / table.name).mkdir()
         order = self.noise.named(f"order of {table.name}")
         waiting = self.noise.named(f"rows of {table.name} that wait to meet")
@@ -126,6 +129,18 @@ class PartsWriter:
         if not table.may_be_empty and not any(part.number_of_rows for part in parts):
             raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
         return parted_entry(table, parts)
+
+
+def number_of_files(rows: int, types: Iterable[Any]) -> int:
+    """Files for so many rows with columns of some types; None is a whole number.
+
+    Examples
+    --------
+    >>> number_of_files(30_000_000, [np.uint8] * 9), number_of_files(30_000_000, [np.int32] * 400)
+    (12, 90)
+    """
+    width = sum(np.dtype(np.int64 if each is None else each).itemsize for each in types)
+    return max(1, -(-rows // ROWS_PER_FILE), -(-rows * width // BYTES_PER_FILE))
 
 
 def _no_rows() -> Iterator[CodedBatch]:
@@ -178,7 +193,7 @@ class DealRows:
         portion = Portion(number, None if self.shares is None else self.shares[number])
         dealing = self.order.named("piles")
         held: list[tuple[Columns, npt.NDArray[Any]]] = []
-        rows = part = 0
+        size = part = 0
         for place, batch in enumerate(self.step(batches, portion, self.noise)):
             if self.waiting is None:
                 pile = dealing.stream(portion.stream_number(place)).uniform_codes(
@@ -188,10 +203,10 @@ class DealRows:
             else:
                 columns = {name: column for name, column in batch.codes.items() if name != PILE}
                 held.append((columns, batch.codes[PILE]))
-            rows += batch.number_of_rows
-            if rows >= ROWS_PER_BLOB:
+            size += sum(column.nbytes for column in held[-1][0].values())
+            if size >= BYTES_PER_BLOB:
                 yield from self._blobs(held, number, part)
-                held, rows, part = [], 0, part + 1
+                held, size, part = [], 0, part + 1
         yield from self._blobs(held, number, part)
 
     def _blobs(

@@ -21,7 +21,7 @@ from sfumato.testing.questions import KINDS
 from sfumato.testing.report import HonestyReport, gathered
 from sfumato.testing.sample import sample_table
 from sfumato.testing.statistics import FEWEST_VALUES
-from sfumato.testing.trials import TARGETS, Trials, run_trials
+from sfumato.testing.trials import TARGETS, Make, Trials, made_in_memory, run_trials
 from sfumato.testing.verdicts import judge
 
 RELEASES = 100
@@ -48,6 +48,7 @@ def check_method(
     releases: int = RELEASES,
     alpha: float = ALPHA,
     seed: int = 0,
+    make: Make = made_in_memory,
 ) -> HonestyReport:
     """Try a method as a whole: whether it says what it is, and whether what its releases answer is true.
 
@@ -71,6 +72,8 @@ def check_method(
         spread, which rest on the law of large numbers; exact for the coverage of single numbers.
     seed
         Repeats the check.
+    make
+        Publishes a table; in memory unless it is another way of publishing that is tried, such as an engine.
 
     Returns
     -------
@@ -94,7 +97,7 @@ def check_method(
     noise = NoiseSource.seeded(seed)
     publication, describe = prepare(rows, chosen, noise)
     release = hold_release(publication.tables, describe, read=rows.scan, noise=noise)
-    trials = run_trials(chosen, rows, releases=releases, seed=seed)
+    trials = run_trials(chosen, rows, releases=releases, seed=seed, make=make)
     several = (release, *(release_in_memory(rows, chosen, seed=seed + more) for more in range(1, DOORS)))
     found, random_checks = judge(trials, type(release.law), alpha)
     conduct = (

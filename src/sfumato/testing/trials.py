@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import get_args
 
@@ -14,6 +15,7 @@ from sfumato.errors import SfumatoError
 from sfumato.laws.base import Target
 from sfumato.methods.base import Design
 from sfumato.release.in_memory import hold_release
+from sfumato.release.release import Release
 from sfumato.testing.memory import as_asked, in_memory, redrawn
 from sfumato.testing.questions import Answers, Asked, Block, Kind, blocks_of
 from sfumato.values.arrays import Floats
@@ -88,7 +90,19 @@ class Trials:
         return [each for each in self.records if (each.kind, each.target) == (kind, target)]
 
 
-def run_trials(design: Design, table: PrivateTable, *, releases: int, seed: int) -> Trials:
+Make = Callable[[PrivateTable, Design, NoiseSource], Release]
+"""Publishes a table in memory by a design, and opens what was published."""
+
+
+def made_in_memory(table: PrivateTable, design: Design, noise: NoiseSource) -> Release:
+    """A release that is never written."""
+    publication, describe = prepare(table, design, noise)
+    return hold_release(publication.tables, describe, read=table.scan, noise=noise)
+
+
+def run_trials(
+    design: Design, table: PrivateTable, *, releases: int, seed: int, make: Make = made_in_memory
+) -> Trials:
     """Draw tables from the rows of a table, publish each, and ask every release the same questions.
 
     The table is the population: its counts are what answers about the population are held against, and the
@@ -104,8 +118,7 @@ def run_trials(design: Design, table: PrivateTable, *, releases: int, seed: int)
         fresh = noise.named(f"release {number}")
         drawn = redrawn(population, fresh)
         try:
-            publication, describe = prepare(drawn, design, fresh)
-            release = hold_release(publication.tables, describe, read=drawn.scan, noise=fresh)
+            release = make(drawn, design, fresh)
         except SfumatoError as refusal:
             unpublished.append(str(refusal))
             continue

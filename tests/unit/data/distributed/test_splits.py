@@ -180,6 +180,55 @@ def test_the_same_whatever_the_form(engine, tmp_path):
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize("method", ["randomized response", "anatomy"])
+def test_where_blobs_are_cut_changes_nothing(engine, tmp_path, monkeypatch, method):
+    """A task hands over what it holds as often as its memory asks for."""
+    path = write_people(tmp_path, "parquet")
+    found = []
+    monkeypatch.setattr(tasks, "ROWS_PER_BATCH", 50)
+    for place, most in (("one", 2**26), ("many", 1)):
+        monkeypatch.setattr(parts, "BYTES_PER_BLOB", most)
+        publish(
+            read_table(path, SCHEMA, engine=engine),
+            METHODS.make(*DESIGNS[method]),
+            tmp_path / place,
+            seed=3,
+            accept_unique_rows=True,
+        )
+        found.append(digests(tmp_path / place))
+    assert found[0] == found[1]
+
+
+def test_a_wide_table_with_many_categories(engine, tmp_path):
+    """Sixty columns, one of them with 100,000 categories of which few occur: counts and rows as on one machine."""
+    import pyarrow as pa
+
+    draw = np.random.default_rng(5)
+    labels = [f"Straße {number} 東" for number in range(100_000)]
+    columns = {f"c{place}": draw.choice(["a", "b", None], 600) for place in range(59)}
+    columns["street"] = [labels[each] for each in draw.zipf(1.3, 600).clip(1, 100_000) - 1]
+    pq.write_table(pa.table(columns), tmp_path / "wide.parquet", row_group_size=70)
+    schema = Schema.from_dict(
+        {
+            "attributes": {
+                **{
+                    f"c{place}": {"role": "other", "categories": ["a", "b"], "missing": "category"}
+                    for place in range(59)
+                },
+                "street": {"role": "sensitive", "categories": labels},
+            }
+        }
+    )
+    there, here = (read_table(tmp_path / "wide.parquet", schema, engine=each) for each in (engine, None))
+    names = [f"c{place}" for place in range(59)]
+    assert there.group_sizes(names) == here.group_sizes(names)
+    assert there.group_diversity(names[:4], "street") == here.group_diversity(names[:4], "street")
+    assert np.array_equal(there.count_by(["street"]).counts, here.count_by(["street"]).counts)
+    publish(there, METHODS.make("anatomy", {"l_value": 2}), tmp_path / "out", seed=1, accept_unique_rows=True)
+    released = load_release(tmp_path / "out").counts("street").values
+    assert np.array_equal(released, here.count_by(["street"]).counts)
+
+
 def test_long_data_are_refused_with_the_reason(engine, tmp_path):
     """They would have to be gathered in one process."""
     pq.write_table(ratings(), tmp_path / "ratings.parquet")
