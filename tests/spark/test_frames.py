@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 
@@ -34,16 +33,6 @@ def test_one_frame_under_two_schemas_is_coded_twice(session, engine):
     assert first.count_by(["v"]).counts.tolist() == [30, 60]
     assert second.count_by(["v"]).counts.tolist() == [60, 30]
     assert first.count_by(["v"]).counts.tolist() == [30, 60]
-
-
-def test_frames_are_never_taken_for_one_another(session, engine):
-    """One is gone before the next is made, and may have its place in memory; each has its own rows."""
-    schema = schema_of(v=[0, 1, 2])
-    for ones in range(4):
-        frame = session.range(4).selectExpr(f"cast(id < {ones} as int) as v")
-        assert read_table(frame, schema, engine=engine).count_by(["v"]).counts.tolist() == [4 - ones, ones]
-        del frame
-        gc.collect()
 
 
 def test_a_frame_is_coded_once_for_the_same_question(session, engine, monkeypatch):
