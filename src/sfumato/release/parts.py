@@ -114,7 +114,8 @@ class PartsWriter:
     def _entry(self, table: PublishedTable, folder: Path, found: Sequence[tuple[Part, Any]]) -> TableEntry:
         for part, looked in found:
             # Another file system than the one that the tasks wrote to, or a disk that was lost.
-            if sha256_of(folder / part.path) != part.sha256:
+            path = folder / part.path
+            if not path.is_file() or sha256_of(path) != part.sha256:
                 raise DataError(
                     "a written part is not what its task wrote. Nothing was published; tasks and this process must share "
                     "one file system."

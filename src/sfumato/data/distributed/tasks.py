@@ -25,6 +25,11 @@ from sfumato.values.schema import Attribute
 
 OTHER_FAILURE = "a task failed on some rows. Nothing of them is repeated here; try the same table with --engine duckdb, which says more."
 
+DISK_FAILURE = (
+    "a task could not read or write a file: {}. Nothing was published; disks of tasks need room, and the folders that they "
+    "share with this process (--out, --temp-dir) must be seen by all of them."
+)
+
 
 class Refused(NamedTuple):
     """What a task could not do, without a value of a cell."""
@@ -51,6 +56,9 @@ def attempt(work: Callable[[], Any]) -> Any:
         # Columns that do not fit are counted over all splits afterwards.
         is_misfit = type(error) is DataError and error.attribute is not None
         return Refused(type(error).__name__, str(error), is_misfit)
+    except OSError as error:
+        # What the system says of itself; the name of a file would be one that nobody outside the job knows.
+        return Refused("SourceError", DISK_FAILURE.format(error.strerror or "the disk refused"))
     except Exception:  # noqa: BLE001 - whatever it is, its text may quote a cell
         return Refused("SourceError", OTHER_FAILURE)
 
