@@ -13,6 +13,7 @@ HEADINGS = {
     "questions": "Many questions",
     "cliffs": "Ordinary tables at which a tool could stop",
     "growth": "Growth with rows",
+    "spark": "Publishing on Spark beside its copy",
     "start_up": "Start-up",
 }
 """Benchmarks in the order in which they come, with their titles; others follow under their names."""

@@ -117,16 +117,16 @@ def measured(rows: int, names: list[str]) -> dict[str, Tree]:
     data = census(rows)
     schema = data.with_suffix(".schema.toml")
     commands: dict[str, tuple[str | Path, ...]] = {
-        "copy": (COPY, data, WORK / "spark-copy"),
+        "copy": (COPY, data, WORK / f"spark-copy-{rows}"),
         "files": (
             FILES,
-            *publishing(data, WORK / "spark-files", WORK / "ledger-spark-files", METHOD),
+            *publishing(data, WORK / f"spark-files-{rows}", WORK / "ledger-spark-files", METHOD),
             *("--engine", "spark", "--threads", str(THREADS), "--memory", MEMORY),
         ),
-        "frame": (FRAME, data, schema, WORK / "spark-frame", WORK / "ledger-spark-frame"),
+        "frame": (FRAME, data, schema, WORK / f"spark-frame-{rows}", WORK / "ledger-spark-frame"),
         "duckdb": (
             FILES,
-            *publishing(data, WORK / "spark-duckdb", WORK / "ledger-spark-duckdb", METHOD),
+            *publishing(data, WORK / f"spark-duckdb-{rows}", WORK / "ledger-spark-duckdb", METHOD),
             *("--threads", str(THREADS), "--memory", MEMORY),
         ),
     }

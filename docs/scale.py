@@ -23,8 +23,8 @@ START, END = "<!-- plan -->", "<!-- end -->"
 ROWS = 10**10
 COLUMNS = 9
 BYTES_OF_A_CODE = 1
-BYTES_OF_A_SPLIT = 1_500
-"""Of a split's parcel, enciphered: path, state, rows, attributes, and what the method has for it."""
+BYTES_OF_A_SPLIT = 5_000
+"""Of a split's parcel: where its rows are, its attributes, and what is to be done; 4,765 for a count of the census."""
 BYTES_OF_A_PART = 300
 """Of a part's line in the manifest."""
 VALUES = 50

@@ -16,10 +16,11 @@ ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def test_tables_of_members_are_up_to_date():
-    """They are made from the declarations, never by hand."""
+@pytest.mark.parametrize("script", ["generate.py", "scale.py"])
+def test_tables_of_pages_are_up_to_date(script):
+    """They are made from declarations and from what was measured, never by hand."""
     done = subprocess.run(
-        [sys.executable, ROOT / "docs" / "generate.py", "--check"],
+        [sys.executable, ROOT / "docs" / script, "--check"],
         capture_output=True,
         text=True,
         check=False,
