@@ -63,11 +63,16 @@ class Orders:
         self._source = source
         self._waiting: queue.Queue[str | None] = queue.Queue()
         self._is_running = threading.Event()
-        threading.Thread(target=self._read, name="sfumato-orders", daemon=True).start()
+        self._has_ended = threading.Event()
+        self._thread = threading.Thread(target=self._read, name="sfumato-orders", daemon=True)
+        self._thread.start()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         while (line := self._waiting.get()) is not None:
+            # Each side says what it does before it looks at the other: an end never falls between the two.
             self._is_running.set()
+            if self._has_ended.is_set():
+                return
             try:
                 yield json.loads(line)
             finally:
@@ -76,6 +81,7 @@ class Orders:
     def _read(self) -> None:
         for line in self._source:
             self._waiting.put(line)
+        self._has_ended.set()
         self._waiting.put(None)
         if self._is_running.is_set():
             interrupt()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +13,7 @@ from starlette.responses import HTMLResponse, Response
 
 from sfumato.studio.pages import analyst, attack, compare, data, method, publish, report, risk, roles, work
 from sfumato.studio.rendering import render
-from sfumato.studio.studio import Studio
+from sfumato.studio.studio import Studio, plain
 
 PAGES = (work, data, roles, risk, method, compare, publish, attack, report, analyst)
 
@@ -20,7 +22,7 @@ def make_application(studio: Studio, *, lifespan: Callable[..., Any] | None = No
     """All pages of a studio."""
     application = Starlette(
         routes=[route for each in PAGES for route in each.ROUTES],
-        exception_handlers={404: _absent, 405: _absent, Exception: _fault},
+        exception_handlers={404: _absent, 405: _absent, OSError: _unwritable, Exception: _fault},
         lifespan=lifespan,
     )
     application.state.studio = studio
@@ -30,8 +32,22 @@ def make_application(studio: Studio, *, lifespan: Callable[..., Any] | None = No
 async def _absent(request: Request, _error: Exception) -> Response:
     del request
     return HTMLResponse(
-        render("plain.html", title="Not there", text="There is no such page."), status_code=404
+        render("plain.html", title="Not there", text="There is no such page.", back="/"), status_code=404
     )
+
+
+async def _unwritable(request: Request, error: Exception) -> Response:
+    """The project folder is gone, full, or no longer ours to write in; anything else is a fault of ours."""
+    root = request.app.state.studio.project.root
+    reason = getattr(error, "strerror", None)
+    if (
+        root.is_dir()
+        and os.access(root, os.W_OK)
+        and getattr(error, "errno", None) not in (errno.ENOSPC, errno.EDQUOT)
+    ):
+        raise error
+    sentence = f"the project folder cannot be used ({reason}). Put it back, or make room; then try again."
+    return plain("The project folder", sentence, "/")
 
 
 async def _fault(request: Request, error: Exception) -> Response:
@@ -41,4 +57,4 @@ async def _fault(request: Request, error: Exception) -> Response:
         f"A fault of ours ({type(error).__name__}), not of your input. Please report it. Nothing was changed by it; "
         "go back and try something else."
     )
-    return HTMLResponse(render("plain.html", title="A fault of ours", text=text), status_code=500)
+    return HTMLResponse(render("plain.html", title="A fault of ours", text=text, back="/"), status_code=500)

@@ -41,8 +41,18 @@ def edited(attribute: Attribute, sent: Mapping[str, Sequence[str]]) -> dict[str,
         fields["role"] = sent["role"][0]
     if "bins" in sent:
         _take_bins(fields, sent)
-    if "value" in sent:
-        fields |= categories_of(sent["value"], sent.get("becomes", ()), sent.get("place", ()))
+    if "becomes" in sent:
+        known, typed = source_values(attribute), sent["becomes"]
+        if len(known) != len(typed):
+            raise SchemaError(
+                "becomes: the form names another number of values than the schema has. Draw it anew."
+            )
+        becomes = [
+            # Browsers take line breaks out of what they show: what nobody changed is what it was.
+            label if _one_line(text) == _one_line(label) else text.strip() or value
+            for (value, label), text in zip(known, typed, strict=True)
+        ]
+        fields |= categories_of([value for value, _ in known], becomes, sent.get("place", ()))
     _take_words(fields, sent)
     return {name: value for name, value in fields.items() if value not in (None, False, {})}
 
@@ -85,15 +95,16 @@ def categories_of(values: Sequence[str], becomes: Sequence[str], places: Sequenc
     >>> categories_of(["a", "b", "c"], ["a", "other", "other"], ["2", "1", "1"])
     {'categories': ['other', 'a'], 'recode': {'other': ['b', 'c']}}
     """
-    rows = [
-        (_place(places, number), value, (becomes[number].strip() if number < len(becomes) else "") or value)
-        for number, value in enumerate(values)
-    ]
+    rows = [(_place(places, number), value, becomes[number]) for number, value in enumerate(values)]
     groups: dict[str, list[str]] = {}
     for _, value, label in sorted(rows, key=lambda row: row[0]):
         groups.setdefault(label, []).append(value)
     recode = {label: members for label, members in groups.items() if members != [label]}
     return {"categories": list(groups), "recode": recode}
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", "").replace("\n", "")
 
 
 def _place(places: Sequence[str], number: int) -> float:

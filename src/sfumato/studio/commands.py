@@ -237,9 +237,22 @@ def report(release: str, out: str, data: str, options: Mapping[str, str]) -> Com
     )
 
 
-def asked(verb: str, release: str, *arguments: str, python: str) -> Command:
-    """Something that an analyst asks of a release."""
+def asked(verb: str, release: str, *options: str, python: str, question: str = "") -> Command:
+    """Something that an analyst asks of a release.
+
+    Parameters
+    ----------
+    verb, release, options
+        Of the command line.
+    python
+        The call that asks the same.
+    question
+        What is asked in words; empty where options say it all.
+    """
+    named = (release, question) if question else (release,)
+    # A question that begins with a dash is none of the options.
+    is_marked = any(each.startswith("-") for each in named)
     return Command(
-        (verb, release, *arguments, "--json"),
+        (verb, *options, "--json", "--", *named) if is_marked else (verb, *named, *options, "--json"),
         lines(["load_release"], open_release(release), f"print({python}.summary())"),
     )

@@ -20,7 +20,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-MOST_FORM_BYTES = 2**20
+MOST_FORM_BYTES = 2**22
+"""A thousand categories, each with another name, in a script that addresses write in nine characters for one."""
+
 MOST_UPLOADED_BYTES = 2**33
 UPLOADS = "/upload/"
 """Only under this path may a body be larger than a form."""
@@ -100,7 +102,7 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
         elif status is not None:
             await _refuse(status, send)
-        elif scope["path"] == "/enter":
+        elif scope["path"] == "/enter" and scope["method"] == "GET":
             await self._enter(scope, send)
         elif not self._is_known(headers):
             await _refuse(403, send)
@@ -122,7 +124,7 @@ class Guard:
         if any(each not in ("none", "same-origin") for each in site) and scope["path"] != "/enter":
             return 403
         length = headers.all("content-length")
-        if any(not each.isdigit() or int(each) > self._most_bytes(scope) for each in length):
+        if any(not each.isdecimal() or int(each) > self._most_bytes(scope) for each in length):
             return 413
         return None
 

@@ -64,12 +64,18 @@ class Job:
         Where its result is shown.
     rows
         How many there are, for verbs that tell rows done and not how many there will be.
+    makes
+        What is there when it is done and not before, seen from the project folder; empty where that is something else.
     """
 
     title: str
     arguments: tuple[str, ...]
     page: str
     rows: int | None = None
+    makes: str = ""
+    number: int = 0
+    is_stopping: bool = False
+    left: str = ""
     state: Literal["running", "done", "refused", "cancelled"] = "running"
     phase: str = "Starting"
     done: float = 0
@@ -101,6 +107,7 @@ class Jobs:
         self.job: Job | None = None
         self._worker: Worker | None = None
         self._task: asyncio.Task[None] | None = None
+        self._started = 0
 
     @property
     def is_running(self) -> bool:
@@ -119,6 +126,11 @@ class Jobs:
         """
         if self.is_running:
             return False
+        self._started += 1
+        job.number = self._started
+        if (self.folder / job.makes).exists():
+            # What is there already is nothing that this work would leave.
+            job.makes = ""
         self.job = job
         self._worker = Worker(COMMAND_LINE, self.folder)
         self._task = asyncio.get_running_loop().create_task(self._run(job, self._worker, finish))
@@ -138,20 +150,28 @@ class Jobs:
                     FAULT, said=f"A fault of ours ({type(error).__name__}): the result could not be kept."
                 )
         job.outcome = outcome
-        if job.state == "running":
-            job.state = "done" if outcome.has_result else "refused"
         await worker.close()
+        if outcome.has_result:
+            # Also where somebody wanted to stop it: that came too late, and what was made is there.
+            job.state = "done"
+        elif job.is_stopping and outcome.exit == INTERRUPTED:
+            job.left = job.makes if job.makes and (self.folder / job.makes).exists() else ""
+            job.state = "cancelled"
+        else:
+            job.state = "refused"
 
-    async def cancel(self) -> None:
-        """Stop what is under way; nothing of it is left behind."""
-        job, worker = self.job, self._worker
-        if job is None or worker is None or job.state != "running":
+    async def cancel(self, number: int) -> None:
+        """Stop the work of this number; nothing of it is left behind, unless it was done before it could be stopped."""
+        job, worker, task = self.job, self._worker, self._task
+        if job is None or worker is None or task is None or job.state != "running" or job.number != number:
             return
-        job.state = "cancelled"
+        job.is_stopping = True
         await worker.close()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def close(self) -> None:
         """Stop everything, for good."""
-        await self.cancel()
+        if self.job is not None:
+            await self.cancel(self.job.number)
         if self._task is not None:
             await asyncio.gather(self._task, return_exceptions=True)

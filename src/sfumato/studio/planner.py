@@ -26,6 +26,9 @@ Found = TypeVar("Found")
 ROWS_SHOWN = 10
 """Rows of a preview, which a person has to ask for."""
 
+SECONDS_KEPT = 60
+"""For which counts of a database are remembered, which does not say when its rows change."""
+
 REFUSED, FAULT = 1, 70
 
 
@@ -127,12 +130,25 @@ ORDERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def _table(order: Mapping[str, Any]) -> RememberingTable:
-    changed = Path(order["data"]).stat().st_mtime_ns if Path(order["data"]).is_file() else 0
+    changed = _changed(order["data"])
     return _opened(order["data"], json.dumps(order["options"]), json.dumps(order["schema"]), changed)
 
 
+def _changed(data: str) -> Hashable:
+    """Something else once the rows may be others: files by when they were written, databases every minute."""
+    import time
+
+    if "://" in data:
+        return int(time.monotonic() / SECONDS_KEPT)
+    path = Path(data.partition("::")[0])
+    found = (
+        [path] if path.exists() else sorted(Path(path.anchor or ".").glob(str(path.relative_to(path.anchor))))
+    )
+    return tuple((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in found)
+
+
 @lru_cache(maxsize=4)
-def _opened(data: str, options: str, schema: str, changed: int) -> RememberingTable:
+def _opened(data: str, options: str, schema: str, changed: Hashable) -> RememberingTable:
     del changed
     declared = Schema.from_dict(json.loads(schema))
     return RememberingTable(read_table(data, declared, **json.loads(options)), declared)

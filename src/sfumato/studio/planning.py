@@ -34,8 +34,9 @@ class Planner:
         return await _ask(self._quick, {**order, "do": "promise"})
 
     async def ask(self, order: Mapping[str, Any]) -> dict[str, Any]:
-        """An answer, in its turn."""
-        return await _ask(self._thorough, order)
+        """An answer, in its turn; asked for again where somebody's newer plan ended the process."""
+        told = await _ask(self._thorough, order)
+        return await _ask(self._thorough, order) if told.get("said") == NO_ANSWER else told
 
     async def newest(self, order: Mapping[str, Any]) -> dict[str, Any]:
         """An answer that matters only as long as nobody asks again: what takes long is given up for the next one."""
@@ -43,7 +44,7 @@ class Planner:
             self._thorough.kill()
         if not self._thorough.is_busy:
             self._since = time.monotonic()
-        return await self.ask(order)
+        return await _ask(self._thorough, order)
 
     async def close(self) -> None:
         """End both processes."""

@@ -50,6 +50,7 @@ class Worker:
         self._waiting: dict[int, tuple[asyncio.Future[dict[str, Any]], Told]] = {}
         self._number = 0
         self._starting = asyncio.Lock()
+        self._is_closed = False
 
     @property
     def is_busy(self) -> bool:
@@ -62,13 +63,20 @@ class Worker:
         Raises
         ------
         ProcessEndedError
-            When the process ended first.
+            When the process ended first, or could not be started.
         """
         async with self._starting:
-            if self._process is None or self._process.returncode is not None:
-                await self._start()
-        process = self._process
-        if process is None or process.stdin is None:
+            if not self._is_closed and (self._process is None or self._process.returncode is not None):
+                try:
+                    await self._start()
+                except OSError:
+                    # The folder is gone, or the machine has no room for a process.
+                    raise ProcessEndedError from None
+            process = self._process
+            if self._is_closed and process is not None:
+                # Somebody closed it while it was being started.
+                await self._finish(process)
+        if self._is_closed or process is None or process.stdin is None:
             raise ProcessEndedError
         self._number += 1
         answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
@@ -79,10 +87,13 @@ class Worker:
         return await answer
 
     async def close(self) -> None:
-        """Cancel: the process removes what is half written and ends; it is killed if it does not."""
-        process, self._process = self._process, None
-        if process is None:
-            return
+        """Cancel, for good: the process removes what is half written and ends; it is killed if it does not."""
+        self._is_closed = True
+        if self._process is not None:
+            await self._finish(self._process)
+
+    async def _finish(self, process: Process) -> None:
+        self._process = None
         if process.stdin is not None:
             process.stdin.close()
         try:
@@ -92,6 +103,9 @@ class Worker:
             await process.wait()
         # Workers of its own write nothing half, and need not be waited for.
         _kill_group(process)
+        if self._reader is not None:
+            # Its last line may be in the pipe still: what it says was done is done.
+            await asyncio.gather(self._reader, return_exceptions=True)
         self._end()
 
     def kill(self) -> None:
@@ -120,21 +134,27 @@ class Worker:
     async def _read(self, process: Process) -> None:
         if process.stdout is None:
             return
-        while line := await process.stdout.readline():
-            told = json.loads(line)
-            answer, tell = self._waiting.get(told["number"], (None, None))
-            if answer is None or tell is None:
-                continue
-            if "exit" in told:
-                del self._waiting[told["number"]]
-                if not answer.done():
-                    answer.set_result(told)
-            else:
-                tell(told)
+        try:
+            while line := await process.stdout.readline():
+                self._hear(json.loads(line))
+        except ValueError:
+            # A line that is longer than any may be: nothing after it can be told apart.
+            _kill_group(process)
         await process.wait()
         if self._process is process:
             self._process = None
             self._end()
+
+    def _hear(self, told: dict[str, Any]) -> None:
+        answer, tell = self._waiting.get(told["number"], (None, None))
+        if answer is None or tell is None:
+            return
+        if "exit" in told:
+            del self._waiting[told["number"]]
+            if not answer.done():
+                answer.set_result(told)
+        else:
+            tell(told)
 
     def _end(self) -> None:
         waiting, self._waiting = self._waiting, {}

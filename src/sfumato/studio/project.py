@@ -20,7 +20,7 @@ import json
 import shutil
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sfumato.errors import ParameterError
 from sfumato.writing import PARTIAL, remove_abandoned
@@ -68,6 +68,22 @@ class State:
     options: dict[str, str] = field(default_factory=dict)
     rows: int | None = None
     release: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Everything is of its kind; a file can say anything."""
+        texts = [self.data, self.release]
+        if isinstance(self.options, dict):
+            texts += [*self.options, *self.options.values()]
+        is_number = self.rows is None or (type(self.rows) is int and self.rows >= 0)
+        return is_number and isinstance(self.options, dict) and all(isinstance(each, str) for each in texts)
+
+
+class Change(NamedTuple):
+    """A change that can be undone."""
+
+    number: int
+    what: str
 
 
 class Project:
@@ -117,10 +133,10 @@ class Project:
     def state(self) -> State:
         """What was said so far; a file that was edited by hand into something else counts as nothing."""
         try:
-            stored = json.loads((self.root / "studio.json").read_text(encoding="utf-8"))
-            return State(**stored)
+            stored = State(**json.loads((self.root / "studio.json").read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError):
             return State()
+        return stored if stored.is_plain else State()
 
     def change_state(self, **changes: Any) -> State:
         """Remember something else."""
@@ -169,24 +185,27 @@ class Project:
         for number in numbers[: -MOST_KEPT + 1]:
             shutil.rmtree(history / f"{number:06d}", ignore_errors=True)
 
-    def last_change(self) -> str:
-        """What undo would undo; empty when there is nothing."""
+    def last_change(self) -> Change | None:
+        """What undo would undo; None when there is nothing."""
         place = self._last()
-        return "" if place is None else (place / "what.txt").read_text(encoding="utf-8")
+        return (
+            None
+            if place is None
+            else Change(int(place.name), (place / "what.txt").read_text(encoding="utf-8"))
+        )
 
-    def undo(self) -> str:
-        """Bring back the files as they were before the last change; says what it was."""
+    def undo(self, number: int) -> bool:
+        """Bring back the files as they were before a change, if that is still the last one; whether it was."""
         place = self._last()
-        if place is None:
-            return ""
-        what = (place / "what.txt").read_text(encoding="utf-8")
+        if place is None or int(place.name) != number:
+            return False
         for name in KEPT:
             if (place / name).is_file():
                 shutil.copyfile(place / name, self.root / name)
             else:
                 (self.root / name).unlink(missing_ok=True)
         shutil.rmtree(place)
-        return what
+        return True
 
     def _last(self) -> Path | None:
         history = self.root / "history"
@@ -217,6 +236,18 @@ class Project:
             number += 1
             place = self.root / "data" / f"{stem}-{number}{dot}{ending}"
         return place
+
+    def keep_upload(self, partial: Path, name: str) -> Path:
+        """Give a file that came in its name; another may have taken it meanwhile, and stays."""
+        while True:
+            place = self.name_for_upload(name)
+            try:
+                # Unlike a move, a link is refused where something is.
+                place.hardlink_to(partial)
+            except FileExistsError:
+                continue
+            partial.unlink()
+            return place
 
     def free_name(self, folder: str, stem: str, ending: str = "") -> str:
         """A name in a folder that is not taken: the stem, or the stem with a number."""

@@ -15,6 +15,9 @@ from sfumato.studio.project import Project
 
 SECONDS_TO_STOP = 2
 
+LONGEST_HEAD = 2**22
+"""Bytes of a request before its body: a part of a page is asked for with the whole form in its address."""
+
 
 def serve(
     project: Path,
@@ -85,6 +88,8 @@ def serve(
         proxy_headers=False,
         server_header=False,
         ws="none",
+        http="h11",
+        h11_max_incomplete_event_size=LONGEST_HEAD,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
     # The server raises Ctrl-C again after it has shut down.

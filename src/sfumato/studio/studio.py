@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -44,6 +45,9 @@ SOON = 0.12
 PLANS_KEPT = 30
 
 REFUSED = 422
+
+BUSY = "something else is under way. Wait until it is done, or cancel it; then try again."
+OUTDATED = "the schema has changed since this page was drawn, perhaps in another tab. Look at it as it is now, then try again."
 
 
 class Studio:
@@ -122,11 +126,27 @@ class Studio:
         except (SfumatoError, OSError):
             return None
 
+    def mark(self) -> str:
+        """Tells whether the schema is still the one that a page was drawn for."""
+        try:
+            content = (self.project.root / "schema.toml").read_bytes()
+        except OSError:
+            content = b""
+        return hashlib.sha256(content).hexdigest()[:16]
+
+    async def listed(self, verb: str) -> list[dict[str, Any]]:
+        """What a verb lists; nothing where it could not."""
+        outcome = await self.run(verb, "--json")
+        return list(outcome.data) if outcome.has_result else []
+
     async def describe_methods(self) -> dict[str, Any]:
         """Every method as ``sfumato methods NAME --json`` describes it, by name."""
         if not self.descriptions:
-            names = [each["name"] for each in (await self.run("methods", "--json")).data]
-            self.descriptions = {name: (await self.run("methods", name, "--json")).data for name in names}
+            told = {
+                each["name"]: await self.run("methods", each["name"], "--json")
+                for each in await self.listed("methods")
+            }
+            self.descriptions = {name: outcome.data for name, outcome in told.items() if outcome.has_result}
         return self.descriptions
 
 
@@ -147,6 +167,7 @@ def page(
     """A whole page: navigation, what is under way, the page's own content, and the commands that do the same."""
     studio = studio_of(request)
     here = request.url.path.split("/")[1]
+    problems = (*problems, *getattr(request.state, "problems", ()))
     text = render(
         template,
         here=here,
@@ -158,6 +179,7 @@ def page(
         commands=commands,
         problems=problems,
         last_change=studio.project.last_change(),
+        seen=studio.mark(),
         **content,
     )
     shown = studio.jobs.job
@@ -167,9 +189,23 @@ def page(
     return HTMLResponse(text, status_code=REFUSED if problems else 200)
 
 
+async def refuse(
+    request: Request, show: Callable[[Request], Awaitable[Response]], *sentences: str
+) -> Response:
+    """A page as it is, and above it why what was wanted is not done."""
+    request.state.problems = sentences
+    return await show(request)
+
+
 def fragment(template: str, **content: Any) -> Response:
     """A part of a page."""
     return HTMLResponse(render(template, **content))
+
+
+def plain(title: str, sentence: str, back: str) -> Response:
+    """A page that says why nothing was done."""
+    text = f"{sentence[:1].upper()}{sentence[1:]}"
+    return HTMLResponse(render("plain.html", title=title, text=text, back=back), status_code=REFUSED)
 
 
 def go(path: str) -> Response:

@@ -42,6 +42,14 @@ class Visitor:
         """Send a form."""
         return self.client.post(path, data=sent, headers={"origin": ORIGIN})
 
+    def change(self, path: str, **sent: object):
+        """Send a form of the schema's pages, which says which schema it was drawn for."""
+        return self.post(path, seen=self.studio.mark(), **sent)
+
+    def undo(self, here: str = ""):
+        """Press the button that undoes the last change."""
+        return self.post("/undo", here=here, number=str(self.project.last_change().number))
+
     def wait(self, seconds: float = 60) -> None:
         """Wait until nothing is under way; by the address that pages ask."""
         deadline = time.monotonic() + seconds

@@ -65,7 +65,7 @@ def test_work_is_watched_and_cancelled_and_leaves_nothing(many):
         assert job.state == "running", job.outcome
         assert 0 < job.share <= 1
         began = time.monotonic()
-        await jobs.cancel()
+        await jobs.cancel(job.number)
         await jobs.close()
         assert job.state == "cancelled"
         return time.monotonic() - began
@@ -151,7 +151,7 @@ def test_work_with_processes_of_its_own_is_done_and_cancelled(many):
         while "designs" not in job.phase:  # noqa: ASYNC110 - what is told is looked at, as pages do
             await asyncio.sleep(0.01)
         group = jobs._worker._process.pid
-        await jobs.cancel()
+        await jobs.cancel(job.number)
         await jobs.close()
         return group
 

@@ -85,8 +85,10 @@ async def choose(request: Request) -> Response:
     """Open another release."""
     studio = studio_of(request)
     sent = await form(request)
-    wanted = first(sent, "release")
-    outcome = await studio.run("show", wanted or "-", "--json")
+    wanted = first(sent, "release") or "."
+    # What begins with a dash would be an option.
+    wanted = f"./{wanted}" if wanted.startswith("-") else wanted
+    outcome = await studio.run("show", wanted, "--json")
     if not outcome.has_result:
         return await _page(request, outcome.sentences)
     studio.project.remember("another release opened")
@@ -110,7 +112,7 @@ async def ask(request: Request) -> Response:
     studio = studio_of(request)
     schema = await release_schema(studio)
     release = studio.project.state.release
-    example = commands.asked("query", release, "CONDITIONS", python="release.query('CONDITIONS')")
+    example = commands.asked("query", release, question="CONDITIONS", python="release.query('CONDITIONS')")
     return page(request, "ask.html", commands=[example] if release else [], schema=schema, most=MOST_CLICKED)
 
 
@@ -147,7 +149,7 @@ async def answer(request: Request) -> Response:
     given = first(sent, "given")
     more = ("--given", given) if given else ()
     python = commands.call("release.query", text, given=given)
-    command = commands.asked("query", release, text, *more, python=python)
+    command = commands.asked("query", release, *more, question=text, python=python)
     outcome = await studio.run(*command.arguments)
     if not outcome.has_result:
         return fragment("answer.html", problem=" ".join(outcome.sentences), text=text, found=None)
@@ -314,7 +316,7 @@ async def regression(request: Request) -> Response:
     if schema is None or not formula:
         return page(request, "regression.html", schema=schema, formula=formula, table=None, family="")
     command = commands.asked(
-        "regression", release, formula, python=commands.call("release.regression", formula)
+        "regression", release, question=formula, python=commands.call("release.regression", formula)
     )
     outcome = await studio.run(*command.arguments)
     if not outcome.has_result:

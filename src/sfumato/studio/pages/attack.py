@@ -9,7 +9,7 @@ from starlette.routing import Route
 from sfumato.studio import commands
 from sfumato.studio.jobs import REFUTED, Job, Outcome
 from sfumato.studio.rendering import grid, grid_of
-from sfumato.studio.studio import first, form, go, page, studio_of
+from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
 
 
 async def show(request: Request) -> Response:
@@ -33,7 +33,7 @@ async def show(request: Request) -> Response:
         found=found,
         tables=tables,
         checks=None if found is None else _checks(found),
-        attacks=(await studio.run("attacks", "--json")).data,
+        attacks=await studio.listed("attacks"),
     )
 
 
@@ -56,7 +56,8 @@ async def start(request: Request) -> Response:
             "audit", {**outcome.data, "release": release, "is_refuted": outcome.exit == REFUTED}
         )
 
-    studio.jobs.start(Job("Attacking the release", command.arguments, "/attack"), finish)
+    if not studio.jobs.start(Job("Attacking the release", command.arguments, "/attack"), finish):
+        return await refuse(request, show, BUSY)
     return go("/attack")
 
 

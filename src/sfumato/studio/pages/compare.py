@@ -17,7 +17,7 @@ from sfumato.studio import commands
 from sfumato.studio.jobs import Job
 from sfumato.studio.pages.method import ROWS_UNKNOWN, keep_design
 from sfumato.studio.project import Project
-from sfumato.studio.studio import first, form, go, page, studio_of
+from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
 from sfumato.values.schema import Role
 
 RISK, ERROR = "risk: what being in the table costs", "error of answers"
@@ -95,8 +95,10 @@ async def start(request: Request) -> Response:
     """Begin, or go on with, a comparison."""
     studio = studio_of(request)
     state, sent = studio.project.state, await form(request)
-    if studio.schema() is None or not state.data or studio.jobs.is_running:
+    if studio.schema() is None or not state.data:
         return go("/compare")
+    if studio.jobs.is_running:
+        return await refuse(request, show, BUSY)
     numbers: Size = {
         "repeats": _whole(first(sent, "repeats"), QUICK["repeats"]),
         "queries": _whole(first(sent, "queries"), QUICK["queries"]),
@@ -139,16 +141,7 @@ async def take(request: Request) -> Response:
     # The command line reads its own command: its plan says the design in full.
     outcome = await studio.run("plan", "--schema", "schema.toml", "--rows", rows, *chosen, "--json")
     if not outcome.has_result:
-        return page(
-            request,
-            "compare.html",
-            problems=outcome.sentences,
-            found=found,
-            chart=None,
-            sensitive=[],
-            quick=QUICK,
-            designs="",
-        )
+        return await refuse(request, show, *outcome.sentences)
     design = outcome.data["design"]
     keep_design(studio, METHODS.make(design.pop("method"), design))
     return go("/publish")

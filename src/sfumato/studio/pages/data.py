@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 
 from starlette.requests import Request
@@ -13,7 +14,7 @@ from sfumato.errors import ParameterError, SfumatoError
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job, Outcome
 from sfumato.studio.rendering import grid_of
-from sfumato.studio.studio import REFUSED, Studio, first, form, fragment, go, page, studio_of
+from sfumato.studio.studio import BUSY, REFUSED, Studio, first, form, fragment, go, page, refuse, studio_of
 from sfumato.values.schema import Schema
 from sfumato.writing import name_schema_file
 
@@ -43,8 +44,11 @@ async def choose(request: Request) -> Response:
         problem = (
             "no data were named. Give a path on this machine, or an address such as sqlite:///people.db."
         )
-        return page(request, "data.html", problems=[problem], schema=None, beside="", options=OPTIONS)
-    take_data(studio, data, options)
+        return await refuse(request, show, problem)
+    if studio.jobs.is_running:
+        return await refuse(request, show, BUSY)
+    # What begins with a dash would be an option.
+    take_data(studio, f"./{data}" if data.startswith("-") else data, options)
     return go("/data")
 
 
@@ -98,14 +102,7 @@ async def take_schema(request: Request) -> Response:
         try:
             schema = Schema.read(found)
         except SfumatoError as error:
-            return page(
-                request,
-                "data.html",
-                problems=[str(error)],
-                schema=studio.schema(),
-                beside=found,
-                options=OPTIONS,
-            )
+            return await refuse(request, show, str(error))
         studio.project.remember("schema taken from beside the data")
         studio.project.write("schema.toml", schema.to_toml())
     return go("/data")
@@ -114,8 +111,11 @@ async def take_schema(request: Request) -> Response:
 async def upload(request: Request) -> Response:
     """A file of the browser's, into the project folder; never over another."""
     studio = studio_of(request)
+    name = request.path_params["name"]
+    if studio.jobs.is_running:
+        return JSONResponse({"problem": BUSY}, status_code=REFUSED)
     try:
-        place = studio.project.name_for_upload(request.path_params["name"])
+        place = studio.project.name_for_upload(name)
     except ParameterError as error:
         return JSONResponse({"problem": str(error)}, status_code=REFUSED)
     partial = place.with_name(f".partial-{uuid.uuid4().hex}")
@@ -123,7 +123,7 @@ async def upload(request: Request) -> Response:
         with partial.open("xb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
-        partial.replace(place)
+        place = studio.project.keep_upload(partial, name)
     except OSError as error:
         problem = (
             f"the file could not be written ({error.strerror}). Free some space, or give its path instead."
@@ -141,12 +141,13 @@ async def columns(request: Request) -> Response:
     schema = studio.schema()
     if schema is None:
         return fragment("columns.html", problem="", columns=[], rows=None)
-    names = schema.publishable.names
+    names, state = schema.publishable.names, studio.project.state
     told = await studio.ask_private({"do": "count", "schema": schema.to_dict(), "names": names})
     if told["exit"]:
         return fragment("columns.html", problem=told["said"], columns=[], rows=None)
     rows = told["result"]["rows"]
-    if studio.project.state.rows != rows:
+    if studio.project.state == replace(state, rows=studio.project.state.rows) and state.rows != rows:
+        # Not where another tab has chosen other data meanwhile.
         studio.project.change_state(rows=rows)
     shown = [
         {

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job, Outcome
 from sfumato.studio.pages.method import read_design
-from sfumato.studio.studio import Studio, first, form, go, page, studio_of
+from sfumato.studio.studio import BUSY, Studio, first, form, go, page, refuse, studio_of
 
 SWITCHES = ("again", "accept_unique_rows", "withhold_law")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,80}")
@@ -20,10 +20,6 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,80}")
 
 async def show(request: Request) -> Response:
     """The page."""
-    return await _page(request, ())
-
-
-async def _page(request: Request, problems: tuple[str, ...]) -> Response:
     studio = studio_of(request)
     state, design = studio.project.state, read_design(studio.project)
     name = studio.project.free_name("releases", design.get("method", "release"))
@@ -36,7 +32,6 @@ async def _page(request: Request, problems: tuple[str, ...]) -> Response:
     return page(
         request,
         "publish.html",
-        problems=problems,
         commands=shown,
         design=design,
         name=name,
@@ -52,8 +47,10 @@ async def start(request: Request) -> Response:
     state, sent = studio.project.state, await form(request)
     name = first(sent, "name")
     if not PLAIN_NAME.fullmatch(name):
-        return await _page(
-            request, ("the name of a release is made of letters, digits, dots and dashes. Choose another.",)
+        return await refuse(
+            request,
+            show,
+            "the name of a release is made of letters, digits, dots and dashes. Choose another.",
         )
     if studio.schema() is None or not read_design(studio.project) or not state.data:
         return go("/publish")
@@ -62,8 +59,9 @@ async def start(request: Request) -> Response:
     seed = first(sent, "seed")
     settings["seed"] = int(seed) if seed.isdigit() else None
     command = commands.publish(state.data, state.options, out=f"releases/{name}", settings=settings)
-    job = Job("Publishing", command.arguments, "/publish", state.rows)
-    studio.jobs.start(job, lambda outcome: _finish(studio, outcome))
+    job = Job("Publishing", command.arguments, "/publish", state.rows, makes=f"releases/{name}")
+    if not studio.jobs.start(job, lambda outcome: _finish(studio, outcome)):
+        return await refuse(request, show, BUSY)
     return go("/publish")
 
 

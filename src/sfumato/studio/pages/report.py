@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job
-from sfumato.studio.studio import first, form, go, page, studio_of
+from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
 
 
 async def show(request: Request) -> Response:
@@ -40,7 +40,9 @@ async def start(request: Request) -> Response:
     command = commands.report(
         release, out, state.data if is_private else "", state.options if is_private else {}
     )
-    studio.jobs.start(Job("Writing the report", command.arguments, "/report", state.rows), lambda _: None)
+    job = Job("Writing the report", command.arguments, "/report", state.rows, makes=out)
+    if not studio.jobs.start(job, lambda _: None):
+        return await refuse(request, show, BUSY)
     return go("/report")
 
 

@@ -10,7 +10,7 @@ from sfumato.data.uniqueness import UniqueRows
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job, Outcome
 from sfumato.studio.rendering import grid
-from sfumato.studio.studio import go, page, studio_of
+from sfumato.studio.studio import BUSY, go, page, refuse, studio_of
 
 
 async def show(request: Request) -> Response:
@@ -40,7 +40,7 @@ async def show(request: Request) -> Response:
         schema=schema,
         sentence=counted.sentence(condition="that could be published"),
         tables=[grid(each) for each in found["tables"]],
-        is_old=found["schema"] != schema.to_dict(),
+        is_old=(found["schema"], found.get("of")) != (schema.to_dict(), state.data),
     )
 
 
@@ -52,10 +52,13 @@ async def start(request: Request) -> Response:
         return go("/data")
 
     def finish(outcome: Outcome) -> None:
-        studio.project.keep_result("inspection", {**outcome.data, "schema": schema.to_dict()})
+        studio.project.keep_result(
+            "inspection", {**outcome.data, "schema": schema.to_dict(), "of": state.data}
+        )
 
     command = commands.inspect(state.data, state.options)
-    studio.jobs.start(Job("Inspecting the rows", command.arguments, "/risk", state.rows), finish)
+    if not studio.jobs.start(Job("Inspecting the rows", command.arguments, "/risk", state.rows), finish):
+        return await refuse(request, show, BUSY)
     return go("/risk")
 
 

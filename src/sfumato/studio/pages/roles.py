@@ -16,7 +16,7 @@ from sfumato.report.figures import bar_chart
 from sfumato.studio import commands
 from sfumato.studio.attributes import MOST_EDITED, edited, source_values, with_attribute
 from sfumato.studio.project import Project
-from sfumato.studio.studio import Studio, form, fragment, go, page, query, studio_of
+from sfumato.studio.studio import OUTDATED, Studio, first, form, fragment, go, page, query, studio_of
 from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.toml_text import number_text, toml_key, toml_value
@@ -54,6 +54,8 @@ async def change(request: Request) -> Response:
     sent = await form(request)
     if schema is None:
         return go("/data")
+    if first(sent, "seen") != studio.mark():
+        return _page(request, (OUTDATED,))
     content = schema.to_dict()
     for place, each in enumerate(schema.attributes):
         role = sent.get(f"role.{place}", [str(each.role)])[0]
@@ -117,6 +119,8 @@ async def change_attribute(request: Request) -> Response:
         return go("/roles")
     studio, schema, attribute = found
     sent = await form(request)
+    if first(sent, "seen") != studio.mark():
+        return _editor(request, studio, schema, attribute, problems=[OUTDATED])
     try:
         changed = with_attribute(schema, attribute.name, edited(attribute, sent))
     except SchemaError as error:
@@ -133,8 +137,11 @@ async def histogram(request: Request) -> Response:
     if found is None:
         return fragment("histogram.html", problem="", chart=None, sentence="")
     studio, schema, attribute = found
+    sent = query(request)
+    if "seen" in sent and first(sent, "seen") != studio.mark():
+        return fragment("histogram.html", problem=OUTDATED, chart=None, sentence="")
     try:
-        changed = with_attribute(schema, attribute.name, edited(attribute, query(request)))
+        changed = with_attribute(schema, attribute.name, edited(attribute, sent))
     except SchemaError as error:
         return fragment("histogram.html", problem=" ".join(error.problems), chart=None, sentence="")
     shown = changed[attribute.name]
@@ -175,7 +182,10 @@ async def change_hierarchy(request: Request) -> Response:
     if found is None:
         return go("/roles")
     studio, schema, attribute = found
-    paths = hierarchy_paths(attribute, await form(request))
+    sent = await form(request)
+    if first(sent, "seen") != studio.mark():
+        return _editor(request, studio, schema, attribute, problems=[OUTDATED])
+    paths = hierarchy_paths(attribute, sent)
     trees = read_hierarchies(studio.project)
     trees.pop(attribute.name, None)
     if paths:
