@@ -94,7 +94,12 @@ def infer(data: str, options: Mapping[str, str]) -> Command:
     made = f"guess = {call('infer_schema', data, **options)}"
     return Command(
         ("schema", "infer", data, *reading_arguments(options), "--out", "schema.toml", "--json"),
-        lines(["infer_schema"], made, "open('schema.toml', 'w').write(guess.to_toml())"),
+        lines(
+            ["infer_schema"],
+            "from pathlib import Path",
+            made,
+            "Path('schema.toml').write_text(guess.to_toml(), encoding='utf-8')",
+        ),
     )
 
 
@@ -199,8 +204,9 @@ def publish(data: str, options: Mapping[str, str], *, out: str, settings: Mappin
         lines(
             ["METHODS", "publish", "read_table"],
             "import tomllib",
+            "from pathlib import Path",
             open_table(data, options),
-            "design = METHODS.read(tomllib.load(open('design.toml', 'rb')))",
+            "design = METHODS.read(tomllib.loads(Path('design.toml').read_text(encoding='utf-8')))",
             called,
         ),
     )

@@ -126,6 +126,8 @@ class Worker:
             stderr=DEVNULL,
             limit=LONGEST_LINE,
             cwd=self.folder,
+            # Many small products of matrices: threads that wait for each other take longer than one alone.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"} if self.module == PLANNER else None,
             # Ctrl-C in the terminal is the server's to hear; it closes the input of every process.
             start_new_session=True,
         )

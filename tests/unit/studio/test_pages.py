@@ -358,30 +358,6 @@ def test_every_page_says_its_command(analyst):
         assert "--json" not in page
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "/roles",
-        "/risk",
-        "/method/randomized-response",
-        "/report",
-        "/release",
-        "/tables",
-        "/tables/table?by=sex&where=age<35",
-        "/ask/answer?v=0:0",
-        "/measures?first=sex&second=region",
-        "/regression?formula=sex ~ region",
-    ],
-)
-def test_the_python_of_a_page_runs(analyst, monkeypatch, capsys, path):
-    """In the project folder, as it is copied."""
-    page = analyst.client.get(path).text
-    code = html.unescape(re.search(r"<code>(from sfumato import .*?)</code>", page, re.DOTALL).group(1))
-    monkeypatch.chdir(analyst.project.root)
-    exec(compile(code, path, "exec"), {})
-    assert capsys.readouterr().out or path == "/report"
-
-
 def test_reopening_continues(custodian, tmp_path):
     """Another server on the same folder stands where the first one stopped."""
     publish(custodian)

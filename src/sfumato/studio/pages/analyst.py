@@ -148,7 +148,7 @@ async def answer(request: Request) -> Response:
         return fragment("answer.html", problem="", text="", found=None)
     given = first(sent, "given")
     more = ("--given", given) if given else ()
-    python = commands.call("release.query", text, given=given)
+    python = commands.call("release.proportion" if given else "release.query", text, given=given)
     command = commands.asked("query", release, *more, question=text, python=python)
     outcome = await studio.run(*command.arguments)
     if not outcome.has_result:

@@ -31,6 +31,7 @@ from sfumato.methods.anatomy.law.composition import (
     sizes_of_buckets,
     spreads_of_cells,
 )
+from sfumato.methods.anatomy.law.many_buckets import ManyBuckets
 from sfumato.values.arrays import Floats
 from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
@@ -164,16 +165,29 @@ class BucketedRows(Law):
         return summed.transpose([kept.index(name) for name in tabulation.by]).ravel()
 
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
-        """Standard errors to expect for a table's cells, over buckets drawn anew for this purpose.
+        """Standard errors to expect for a table's cells.
 
-        Zero where the sensitive attribute is absent or alone. Many rows are scaled down, because the
-        variance of a count grows in proportion to the rows.
+        Zero where the sensitive attribute is absent or alone. Where buckets are many and values of few kinds, by what random
+        buckets come to (:class:`~sfumato.methods.anatomy.law.many_buckets.ManyBuckets`); else over buckets drawn anew for this
+        purpose, where many rows are scaled down, because the variance of a count grows in proportion to the rows.
         """
         if self.sensitive not in true_counts.names or len(true_counts.names) == 1:
             return np.zeros(true_counts.counts.shape)
         axis = true_counts.axis_of(self.sensitive)
         cells = np.moveaxis(np.asarray(true_counts.counts, np.float64), axis, -1)
-        flat = cells.reshape(-1, cells.shape[-1])
+        errors = self._expected(cells.reshape(-1, cells.shape[-1]))
+        return np.asarray(np.moveaxis(errors.reshape(cells.shape), -1, axis))
+
+    def _expected(self, flat: Floats) -> Floats:
+        """Standard errors of ``(cells, values)``."""
+        occurs = flat.sum(axis=0) > 0
+        many = ManyBuckets.of(flat[:, occurs], self.l_value) if occurs.any() else None
+        if many is not None:
+            alike, kinds = many
+            of_kinds = np.unique(kinds, return_index=True)[1]
+            errors = np.zeros(flat.shape)
+            errors[:, occurs] = alike.standard_errors(flat[:, occurs][:, of_kinds])[:, kinds]
+            return errors
         scale = min(1.0, LARGEST_PREVIEW * self.l_value / max(float(flat.sum()), 1.0))
         totals = np.ceil(flat.sum(axis=0) * scale).astype(np.int64)
         values = np.repeat(np.arange(len(totals)), totals)
@@ -184,9 +198,8 @@ class BucketedRows(Law):
         shares = np.divide(flat, flat.sum(axis=0), out=np.zeros_like(flat), where=flat.sum(axis=0) > 0)
         inside = shares * totals
         spreads = spreads_of_cells(buckets.totals, inside, inside, inside)
-        covariances = buckets.covariances(spreads, buckets.solution, buckets.solution)
-        variances = np.clip(np.diagonal(covariances, axis1=1, axis2=2), 0, None) / scale
-        return np.asarray(np.moveaxis(np.sqrt(variances).reshape(cells.shape), -1, axis))
+        variances = np.clip(buckets.variances(spreads, buckets.solution), 0, None) / scale
+        return np.asarray(np.sqrt(variances))
 
     @property
     def sentence(self) -> str:
