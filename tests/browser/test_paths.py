@@ -66,9 +66,15 @@ def custodian(tab) -> None:
     page.locator("#private table").wait_for()
     tab.judge("method")
     page.get_by_label("retention, for all").fill("2")
-    page.locator("#plan .problem").wait_for()
+    wrong = page.locator("#problem-set-retention")
+    wrong.filter(has_text="retention").wait_for()
+    assert page.get_by_label("retention, for all").get_attribute("aria-invalid") == "true"
+    assert wrong.is_visible()
+    tab.judge("method-wrong")
     page.get_by_label("retention, for all").fill("0.6")
     page.locator("#plan .promise").first.wait_for()
+    assert not page.get_by_label("retention, for all").get_attribute("aria-invalid")
+    assert wrong.is_hidden()
     page.get_by_role("button", name="Keep this design").click()
     page.wait_for_url("**/publish")
 
@@ -80,8 +86,12 @@ def custodian(tab) -> None:
     tab.wait_for_job("#found-title")
     page.locator(".chart svg").wait_for()
     tab.judge("compare")
+    page.locator(".chart svg .mark-symbol path").first.wait_for()
+    take_by_its_point(page)
+    tab.go("/compare")
     page.get_by_role("button", name="Take randomized-response retention=0.5").click()
     page.wait_for_url("**/publish")
+    assert page.locator("#design-title").inner_text() == "The design: randomized-response"
 
     page.get_by_label("Name of the release").fill("census")
     page.get_by_role("button", name="Publish", exact=True).click()
@@ -91,6 +101,9 @@ def custodian(tab) -> None:
     tab.go("/attack")
     page.get_by_role("button", name="Attack", exact=True).click()
     tab.wait_for_job("#found-title")
+    page.locator("#one-attack").select_option("linking")
+    page.get_by_role("button", name="Try it").click()
+    tab.wait_for_job("#single-title")
     tab.judge("attack")
 
     tab.go("/report")
@@ -98,6 +111,13 @@ def custodian(tab) -> None:
     tab.wait_for_job("iframe")
     page.frame_locator("iframe").locator(".chart svg").first.wait_for()
     tab.judge("report")
+
+
+def take_by_its_point(page) -> None:
+    """Click points of the chart until one leads to its design: anchors are no designs, and stay where they are."""
+    page.locator(".chart svg .mark-symbol path[aria-label*='anatomy']").first.click()
+    page.wait_for_url("**/publish")
+    assert page.locator("#design-title").inner_text() == "The design: anatomy"
 
 
 def analyst(tab) -> None:
@@ -128,13 +148,13 @@ def analyst(tab) -> None:
     page.get_by_label("First: an attribute").fill("sex")
     page.get_by_label("Second: an attribute").fill("workclass")
     page.get_by_role("button", name="Measure").click()
-    page.locator("main table").wait_for()
+    page.locator("main .chart svg").first.wait_for()
     tab.judge("measures")
 
     tab.go("/regression")
     page.get_by_label("Formula").fill("sex ~ marital")
     page.get_by_role("button", name="Fit").click()
-    page.locator("main table").wait_for()
+    page.locator("main .chart svg").wait_for()
     tab.judge("regression")
 
 

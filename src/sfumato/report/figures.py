@@ -72,6 +72,9 @@ def interval_chart(
     estimated: str,
     reference: str | None,
     bounded: str | None = None,
+    across: str = "rows",
+    written: str = ",.0f",
+    zero: bool = False,
     description: str,
 ) -> dict[str, Any]:
     """Estimates with their intervals, and beside each the number it is to be held against, if there is one.
@@ -85,6 +88,10 @@ def interval_chart(
         Whose categories they are.
     estimated, reference, bounded
         What the legend calls estimates, the numbers beside them, and certain bounds; None for those not given.
+    across, written
+        Title of the horizontal axis, and how its numbers are written where one points at them.
+    zero
+        Draw a line at zero, for numbers that are held against it.
     description
         For those who cannot see the chart.
     """
@@ -100,7 +107,7 @@ def interval_chart(
     tooltip = [
         {"field": "category", "type": "nominal", "title": attribute},
         *(
-            {"field": field, "type": "quantitative", "format": ",.0f", "title": title}
+            {"field": field, "type": "quantitative", "format": written, "title": title}
             for field, title in named.items()
         ),
     ]
@@ -111,7 +118,7 @@ def interval_chart(
             "mark": mark,
             "encoding": {
                 "y": category,
-                "x": {"field": field, "type": "quantitative", "title": "rows"},
+                "x": {"field": field, "type": "quantitative", "title": across},
                 "color": {"datum": name, "type": "nominal", "scale": scale, "legend": {"title": None}},
                 "tooltip": tooltip,
                 **more,
@@ -123,6 +130,10 @@ def interval_chart(
     if reference is not None:
         layers.append(layer(RING, reference, "reference"))
     layers.append(layer(DOT, estimated, "estimate"))
+    if zero:
+        line = {"type": "rule", "strokeWidth": 1.5, "color": "var(--ink)", "strokeDash": [5, 4]}
+        place = {"x": {"datum": 0, "type": "quantitative", "title": across}}
+        layers.insert(0, {"data": {"values": [{}]}, "mark": line, "encoding": place})
     return _whole(description, points, layers, height=21 * len(points))
 
 

@@ -41,6 +41,8 @@ def edited(attribute: Attribute, sent: Mapping[str, Sequence[str]]) -> dict[str,
         fields["role"] = sent["role"][0]
     if "bins" in sent:
         _take_bins(fields, sent)
+    if "dates-shown" in sent:
+        fields["dates"] = _dates(sent)
     if "becomes" in sent:
         known, typed = source_values(attribute), sent["becomes"]
         if len(known) != len(typed):
@@ -76,6 +78,18 @@ def _take_bins(fields: dict[str, Any], sent: Mapping[str, Sequence[str]]) -> Non
     for name in ("top_code", "bottom_code"):
         text = (sent.get(name) or [""])[0].strip()
         fields[name] = _number(text, name) if text else None
+
+
+def _dates(sent: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Periods or edges of a column of dates, whichever was chosen."""
+    told = {
+        name: (sent.get(f"dates.{name}") or [""])[0].strip() for name in ("by", "first", "last", "format")
+    }
+    edges = [text.strip() for text in (sent.get("dates.edges") or [""])[0].replace(";", ",").split(",")]
+    if told["by"]:
+        return {name: text for name, text in told.items() if text}
+    stated: dict[str, Any] = {"edges": [text for text in edges if text]}
+    return {**stated, "format": told["format"]} if told["format"] else stated
 
 
 def _number(text: str, name: str) -> float:

@@ -229,6 +229,22 @@ def audit(release: str, data: str, options: Mapping[str, str], *, control: str) 
     )
 
 
+def attack(release: str, name: str, *, knowledge: str) -> Command:
+    """One attack, with what is public and what the attacker knows besides."""
+    known = call("read_knowledge", knowledge, Code("release.schema")) if knowledge else ""
+    made = f"ATTACKS.make({name!r}, {{}}).run(release{f', {known}' if known else ''})"
+    return Command(
+        ("attack", release, "--attack", name, *(("--knowledge", knowledge) if knowledge else ()), "--json"),
+        lines(
+            ["load_release"],
+            "from sfumato.attacks import ATTACKS",
+            *(["from sfumato.data.knowledge import read_knowledge"] if knowledge else []),
+            open_release(release),
+            f"print({made}.summary())",
+        ),
+    )
+
+
 def report(release: str, out: str, data: str, options: Mapping[str, str]) -> Command:
     """A page about a release; with the private rows where they are named."""
     against = ("--against", data, *reading_arguments(options)) if data else ()

@@ -44,6 +44,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.filters["shown"] = shown
+    made.globals["field"] = ""
     made.filters["spec"] = spec_text
     return made
 

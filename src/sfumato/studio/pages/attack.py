@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from sfumato.attacks import ATTACKS
 from sfumato.studio import commands
 from sfumato.studio.jobs import REFUTED, Job, Outcome
 from sfumato.studio.rendering import grid, grid_of
@@ -18,7 +21,10 @@ async def show(request: Request) -> Response:
     state, releases = studio.project.state, studio.project.releases()
     found = studio.project.result("audit")
     shown = (
-        [commands.audit(releases[0], state.data, state.options, control="")]
+        [
+            commands.audit(releases[0], state.data, state.options, control=""),
+            commands.attack(releases[0], "linking", knowledge=""),
+        ]
         if releases and state.data
         else []
     )
@@ -34,6 +40,7 @@ async def show(request: Request) -> Response:
         tables=tables,
         checks=None if found is None else _checks(found),
         attacks=await studio.listed("attacks"),
+        single=_single(studio.project.result("attack")),
     )
 
 
@@ -61,4 +68,32 @@ async def start(request: Request) -> Response:
     return go("/attack")
 
 
-ROUTES = [Route("/attack", show), Route("/attack", start, methods=["POST"])]
+def _single(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What one attack found, as the page shows it."""
+    if found is None:
+        return None
+    return {**found, "grids": [grid(each) for each in found.get("tables", ())]}
+
+
+async def start_one(request: Request) -> Response:
+    """Begin one attack that was chosen."""
+    studio = studio_of(request)
+    sent = await form(request)
+    release, name, knowledge = (first(sent, each) for each in ("release", "attack", "knowledge"))
+    if release not in studio.project.releases() or name not in ATTACKS.members:
+        return go("/attack")
+    command = commands.attack(release, name, knowledge=knowledge)
+
+    def finish(outcome: Outcome) -> None:
+        studio.project.keep_result("attack", {**outcome.data, "release": release, "name": name})
+
+    if not studio.jobs.start(Job(f"Attacking by {name}", command.arguments, "/attack"), finish):
+        return await refuse(request, show, BUSY)
+    return go("/attack")
+
+
+ROUTES = [
+    Route("/attack", show),
+    Route("/attack", start, methods=["POST"]),
+    Route("/attack/one", start_one, methods=["POST"]),
+]

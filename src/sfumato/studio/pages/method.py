@@ -43,10 +43,10 @@ def read_design(project: Project) -> dict[str, Any]:
 
 async def choose(request: Request) -> Response:
     """The form of one method."""
-    return await _page(request, None, ())
+    return await _page(request, None, None)
 
 
-async def _page(request: Request, sent: Mapping[str, Any] | None, problems: Sequence[str]) -> Response:
+async def _page(request: Request, sent: Mapping[str, Any] | None, error: SfumatoError | None) -> Response:
     studio, name = studio_of(request), request.path_params["name"]
     schema = studio.schema()
     cards = await studio.describe_methods()
@@ -57,7 +57,8 @@ async def _page(request: Request, sent: Mapping[str, Any] | None, problems: Sequ
     return page(
         request,
         "method.html",
-        problems=problems,
+        problems=() if error is None else (str(error),),
+        wrong={} if error is None else {_parameter(error): str(error)},
         commands=[commands.plan({"method": name, **chosen}, rows)],
         card=cards[name],
         controls=controls(METHODS.get(name), schema, chosen),
@@ -104,10 +105,12 @@ async def plan(request: Request) -> Response:
     try:
         order = _order(studio, name, schema, sent)
     except SfumatoError as error:
-        return fragment("plan.html", problem=str(error), plan=None)
+        return fragment("plan.html", problem=str(error), field=_parameter(error), plan=None)
     promised, whole = await studio.plan(order)
     if promised["exit"]:
-        return fragment("plan.html", problem=promised["said"], plan=None)
+        return fragment(
+            "plan.html", problem=promised["said"], field=promised.get("parameter") or "", plan=None
+        )
     return fragment(
         "plan.html",
         problem="",
@@ -118,6 +121,11 @@ async def plan(request: Request) -> Response:
         sent=urlencode(sent, doseq=True),
         has_data=bool(studio.project.state.data),
     )
+
+
+def _parameter(error: SfumatoError) -> str:
+    """The parameter that a refusal is about; empty where it is about none."""
+    return str(getattr(error, "parameter", None) or "")
 
 
 def _errors(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,7 +175,7 @@ async def keep(request: Request) -> Response:
         design = METHODS.make(name, parameters)
         design.guarantees(schema)
     except SfumatoError as error:
-        return await _page(request, parameters, [str(error)])
+        return await _page(request, parameters, error)
     keep_design(studio, design)
     return go("/publish")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, get_args
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -19,6 +19,7 @@ from sfumato.studio.project import Project
 from sfumato.studio.studio import OUTDATED, Studio, first, form, fragment, go, page, query, studio_of
 from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.schema.dates import Period
 from sfumato.values.toml_text import number_text, toml_key, toml_value
 
 MOST_LEVELS = 4
@@ -106,6 +107,10 @@ def _editor(
         values=source_values(attribute) if attribute.size <= MOST_EDITED else (),
         most=MOST_EDITED,
         edges=", ".join(number_text(each) for each in attribute.bins or ()),
+        periods=get_args(Period),
+        date_edges=", ".join(attribute.to_fields()["dates"]["edges"])
+        if attribute.dates and attribute.dates.edges
+        else "",
         roles=list(Role),
         paths=paths,
         levels=min(levels, MOST_LEVELS),
@@ -143,7 +148,13 @@ async def histogram(request: Request) -> Response:
     try:
         changed = with_attribute(schema, attribute.name, edited(attribute, sent))
     except SchemaError as error:
-        return fragment("histogram.html", problem=" ".join(error.problems), chart=None, sentence="")
+        return fragment(
+            "histogram.html",
+            problem=" ".join(error.problems),
+            field=_field(attribute, error.problems),
+            chart=None,
+            sentence="",
+        )
     shown = changed[attribute.name]
     if not shown.role.is_published:
         return fragment(
@@ -166,6 +177,16 @@ async def histogram(request: Request) -> Response:
         sentence=sentence,
         description=description,
     )
+
+
+def _field(attribute: Attribute, problems: Sequence[str]) -> str:
+    """The field of an attribute's editor that problems are about."""
+    if attribute.dates is not None:
+        return "dates"
+    if attribute.bins is None:
+        return "categories"
+    words = " ".join(problems)
+    return next((each for each in ("top_code", "bottom_code") if each in words), "bins")
 
 
 def read_hierarchies(project: Project) -> dict[str, Any]:

@@ -79,8 +79,26 @@ function replace(place, text) {
     if (open.has(each.textContent)) each.parentElement.open = true;
   }
   if (focused) document.getElementById(focused)?.focus();
+  judge(place);
   begin(place);
   document.dispatchEvent(new CustomEvent("placed", { detail: place }));
+}
+
+// What an answer says of a field is said under the field, and the field is marked.
+function judge(place) {
+  const form = document.querySelector(`form[data-into="#${CSS.escape(place.id)}"]`);
+  if (!form) return;
+  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+  for (const told of form.querySelectorAll('.problem[id^="problem-"]')) told.textContent = "";
+  for (const told of place.querySelectorAll("[data-invalid]")) {
+    const name = told.dataset.invalid;
+    const field = document.getElementById(name) ?? document.getElementById(`${name}-by`);
+    const under = document.getElementById(`problem-${name}`);
+    if (!under) continue;
+    field?.setAttribute("aria-invalid", "true");
+    under.textContent = told.textContent;
+    told.textContent = "Correct the field that is marked.";
+  }
 }
 
 function begin(root) {
