@@ -23,6 +23,7 @@ def custodian(tab) -> None:
     page.get_by_role("button", name="Read the columns").click()
     tab.wait_for_job("#columns table")
     page.get_by_role("button", name="Use it instead of the guess").click()
+    page.get_by_role("button", name="Undo: schema taken from beside the data").wait_for()
     page.locator("#columns table").wait_for()
     assert "1,000 rows, 9 columns" in page.locator("#columns").inner_text()
     tab.judge("data")
@@ -44,6 +45,7 @@ def custodian(tab) -> None:
     page.get_by_label("Separated becomes").fill("Married with absent spouse")
     page.locator("#histogram", has_text="Categories: 5").wait_for()
     page.get_by_role("button", name="Keep", exact=True).click()
+    page.get_by_role("button", name="Undo: marital changed").wait_for()
     page.locator("#histogram svg").wait_for()
     assert page.get_by_label("Separated becomes").input_value() == "Married with absent spouse"
     tab.judge("attribute")
@@ -86,12 +88,13 @@ def custodian(tab) -> None:
     tab.wait_for_job("#found-title")
     page.locator(".chart svg").wait_for()
     tab.judge("compare")
-    page.locator(".chart svg .mark-symbol path").first.wait_for()
     take_by_its_point(page)
     tab.go("/compare")
-    page.get_by_role("button", name="Take randomized-response retention=0.5").click()
+    take = page.get_by_role("button", name="Take randomized-response retention=0.5")
+    take.focus()
+    take.press("Enter")
     page.wait_for_url("**/publish")
-    assert page.locator("#design-title").inner_text() == "The design: randomized-response"
+    page.get_by_role("button", name="Undo: design randomized-response kept").wait_for()
 
     page.get_by_label("Name of the release").fill("census")
     page.get_by_role("button", name="Publish", exact=True).click()
@@ -114,10 +117,13 @@ def custodian(tab) -> None:
 
 
 def take_by_its_point(page) -> None:
-    """Click points of the chart until one leads to its design: anchors are no designs, and stay where they are."""
-    page.locator(".chart svg .mark-symbol path[aria-label*='anatomy']").first.click()
+    """Click the point of a design in the chart; another one was kept before."""
+    kept = page.locator("main dl").first
+    page.locator(".chart svg path[aria-label*='retention=0.5']").click()
     page.wait_for_url("**/publish")
-    assert page.locator("#design-title").inner_text() == "The design: anatomy"
+    assert page.locator("#design-title").inner_text() == "The design: randomized-response"
+    assert "0.5" in kept.inner_text()
+    assert "0.6" not in kept.inner_text()
 
 
 def analyst(tab) -> None:
@@ -223,6 +229,7 @@ def test_by_keys_alone(chromium, census, tmp_path, kept):
         keys.press("Read the columns")
         tab.wait_for_job("#columns table")
         keys.press("Use it instead of the guess")
+        page.get_by_role("button", name="Undo: schema taken from beside the data").wait_for()
         page.locator("#columns table").wait_for()
         keys.press("Method")
         page.wait_for_url("**/method")

@@ -170,12 +170,19 @@ def compare(
     arguments = ("compare", data, "--schema", "schema.toml", *reading_arguments(options))
     chosen = ("--sensitive", sensitive, "--repeats", str(repeats), "--queries", str(queries))
     designs = ("--designs", "designs.toml") if own_designs else ()
-    named = {"sensitive": sensitive, "repeats": repeats, "queries": queries}
+    named: dict[str, Any] = {"sensitive": sensitive, "repeats": repeats, "queries": queries}
+    if own_designs:
+        named["candidates"] = Code("read_candidates(Path('designs.toml'))")
     made = call("compare_designs", Code("table"), "comparison", **named)
     return Command(
         (*arguments, *chosen, *designs, "--out", "comparison", "--json"),
         lines(
             ["compare_designs", "read_table"],
+            *(
+                ["from pathlib import Path", "from sfumato.compare.designs import read_candidates"]
+                if own_designs
+                else []
+            ),
             open_table(data, options),
             f"print({made}.summary())",
         ),

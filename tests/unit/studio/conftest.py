@@ -53,7 +53,7 @@ class Visitor:
     def wait(self, seconds: float = 60) -> None:
         """Wait until nothing is under way; by the address that pages ask."""
         deadline = time.monotonic() + seconds
-        while "data-reload" not in self.client.get("/job?seen=running").text:
+        while 'aria-label="Under way"' in self.client.get("/job?seen=running").text:
             assert time.monotonic() < deadline, self.studio.jobs.job
             time.sleep(0.05)
 

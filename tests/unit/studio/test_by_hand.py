@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from pyarrow import csv
 from typer.testing import CliRunner
 
 import samples
@@ -120,3 +121,55 @@ def test_the_command_of_a_plan_is_its_design(name, tmp_path):
     )
     assert told.exit_code == 0, told.output
     assert METHODS.read(json.loads(told.stdout)["design"]) == METHODS.read(design)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent", "words"),
+    [
+        (
+            "/publish/command",
+            {"name": "it", "format": "csv", "again": "1", "seed": "7"},
+            "--again --format csv --seed 7 --out releases/it",
+        ),
+        ("/attack/command", {"release": "releases/first", "control": "others.csv"}, "--control others.csv"),
+        (
+            "/report/command",
+            {"release": "releases/first", "private": "1"},
+            "--out reports/first-private.html",
+        ),
+        (
+            "/compare/command",
+            {"sensitive": "job", "repeats": "5", "queries": "20"},
+            "--sensitive job --repeats 5 --queries 20",
+        ),
+        (
+            "/compare/command",
+            {"sensitive": "job", "repeats": "²", "queries": "-"},
+            "--repeats 3 --queries 100",
+        ),
+    ],
+)
+def test_the_command_follows_the_form(analyst, path, sent, words):
+    """As it stands, before anything is pressed."""
+    assert words in shown_lines(analyst.get(path, **sent))[0]
+
+
+def test_a_seed_that_is_none_is_refused(custodian):
+    """Nothing is published with a seed that nobody chose, or without the one that somebody did."""
+    custodian.post("/method/randomized-response", retention="0.5")
+    for seed in ("two", "-1", "²", "1.5"):
+        assert custodian.post("/publish", name="it", seed=seed).status_code == 422
+    assert not custodian.project.releases()
+
+
+def test_the_python_of_designs_of_ones_own_names_them(tmp_path, monkeypatch, capsys):
+    """Else it would compare a grid of every method."""
+    csv.write_csv(samples.people(200), tmp_path / "people.csv")
+    (tmp_path / "schema.toml").write_text(samples.SCHEMA.to_toml(), encoding="utf-8")
+    (tmp_path / "designs.toml").write_text('[[design]]\nmethod = "distribution-resampling"\n')
+    code = commands.compare("people.csv", {}, sensitive="job", repeats=3, queries=10, own_designs=True).python
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "compare", "exec"), {})
+    told = capsys.readouterr().out
+    assert "distribution-resampling" in told
+    assert "anatomy" not in told

@@ -324,3 +324,16 @@ def test_only_an_opened_address_uses_a_ticket_up(tmp_path):
         assert client.head(address).status_code == 403
         assert client.post(address, headers={"origin": ORIGIN}).status_code == 403
         assert client.get(address).status_code == 200
+
+
+def test_work_that_ends_draws_no_page_anew_on_which_somebody_writes(custodian):
+    """There it is told; pages that show what came of it are drawn anew."""
+    custodian.post("/risk")
+    custodian.wait()
+    for here in ("ask", "method", "roles", "regression", ""):
+        told = custodian.get("/job", here=here, seen="running")
+        assert "data-reload" not in told
+        assert 'href="/risk"' in told
+        assert "data-get" in told
+    for here in ("risk", "publish"):
+        assert "data-reload" in custodian.get("/job", here=here, seen="running")

@@ -128,7 +128,7 @@ def clicked_text(schema: Schema, ticked: Sequence[str]) -> str:
     codes: dict[int, set[int]] = {}
     for text in ticked:
         place, _, code = text.partition(":")
-        if place.isdigit() and code.isdigit() and int(place) < len(schema.attributes):
+        if place.isdecimal() and code.isdecimal() and int(place) < len(schema.attributes):
             codes.setdefault(int(place), set()).add(int(code))
     return " AND ".join(
         write_condition(schema.attributes[place], tuple(sorted(chosen)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from sfumato.attacks import ATTACKS
 from sfumato.studio import commands
 from sfumato.studio.jobs import REFUTED, Job, Outcome
 from sfumato.studio.rendering import grid, grid_of
-from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
+from sfumato.studio.studio import BUSY, Studio, first, form, fragment, go, page, query, refuse, studio_of
 
 
 async def show(request: Request) -> Response:
@@ -56,16 +57,29 @@ async def start(request: Request) -> Response:
     release = first(sent, "release")
     if release not in studio.project.releases() or not state.data:
         return go("/attack")
-    command = commands.audit(release, state.data, state.options, control=first(sent, "control"))
+    told = _command(studio, sent)
 
     def finish(outcome: Outcome) -> None:
         studio.project.keep_result(
             "audit", {**outcome.data, "release": release, "is_refuted": outcome.exit == REFUTED}
         )
 
-    if not studio.jobs.start(Job("Attacking the release", command.arguments, "/attack"), finish):
+    if not studio.jobs.start(Job("Attacking the release", told.arguments, "/attack"), finish):
         return await refuse(request, show, BUSY)
     return go("/attack")
+
+
+def _command(studio: Studio, sent: Mapping[str, Sequence[str]]) -> commands.Command:
+    """What the form for all attacks asks for."""
+    state = studio.project.state
+    return commands.audit(first(sent, "release"), state.data, state.options, control=first(sent, "control"))
+
+
+async def command(request: Request) -> Response:
+    """The commands of the form as it stands."""
+    sent = query(request)
+    one = commands.attack(first(sent, "release"), "linking", knowledge="")
+    return fragment("commands.html", commands=[_command(studio_of(request), sent), one])
 
 
 def _single(found: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -82,12 +96,12 @@ async def start_one(request: Request) -> Response:
     release, name, knowledge = (first(sent, each) for each in ("release", "attack", "knowledge"))
     if release not in studio.project.releases() or name not in ATTACKS.members:
         return go("/attack")
-    command = commands.attack(release, name, knowledge=knowledge)
+    told = commands.attack(release, name, knowledge=knowledge)
 
     def finish(outcome: Outcome) -> None:
         studio.project.keep_result("attack", {**outcome.data, "release": release, "name": name})
 
-    if not studio.jobs.start(Job(f"Attacking by {name}", command.arguments, "/attack"), finish):
+    if not studio.jobs.start(Job(f"Attacking by {name}", told.arguments, "/attack"), finish):
         return await refuse(request, show, BUSY)
     return go("/attack")
 
@@ -95,5 +109,6 @@ async def start_one(request: Request) -> Response:
 ROUTES = [
     Route("/attack", show),
     Route("/attack", start, methods=["POST"]),
+    Route("/attack/command", command),
     Route("/attack/one", start_one, methods=["POST"]),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
+from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from sfumato.studio import commands
 from sfumato.studio.jobs import Job
 from sfumato.studio.pages.method import ROWS_UNKNOWN, keep_design
 from sfumato.studio.project import Project
-from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
+from sfumato.studio.studio import BUSY, Studio, first, form, fragment, go, page, query, refuse, studio_of
 from sfumato.values.schema import Role
 
 RISK, ERROR = "risk: what being in the table costs", "error of answers"
@@ -65,6 +66,7 @@ async def show(request: Request) -> Response:
         sensitive=sensitive,
         quick=QUICK,
         designs=_designs(studio.project),
+        is_old=studio.project.result("comparison") != {"of": state.data, "schema": studio.mark()},
     )
 
 
@@ -99,17 +101,7 @@ async def start(request: Request) -> Response:
         return go("/compare")
     if studio.jobs.is_running:
         return await refuse(request, show, BUSY)
-    numbers: Size = {
-        "repeats": _whole(first(sent, "repeats"), QUICK["repeats"]),
-        "queries": _whole(first(sent, "queries"), QUICK["queries"]),
-    }
-    command = commands.compare(
-        state.data,
-        state.options,
-        sensitive=first(sent, "sensitive"),
-        own_designs=bool(first(sent, "designs")),
-        **numbers,
-    )
+    told = _command(studio, sent)
     designs = first(sent, "designs")
     if designs:
         studio.project.write("designs.toml", designs.replace("\r\n", "\n") + "\n")
@@ -117,12 +109,37 @@ async def start(request: Request) -> Response:
         (studio.project.root / "designs.toml").unlink(missing_ok=True)
     if first(sent, "anew"):
         shutil.rmtree(studio.project.root / "comparison", ignore_errors=True)
-    studio.jobs.start(Job("Comparing designs", command.arguments, "/compare"), lambda _: None)
+    about = {"of": state.data, "schema": studio.mark()}
+    studio.jobs.start(
+        Job("Comparing designs", told.arguments, "/compare"),
+        lambda _: studio.project.keep_result("comparison", about),
+    )
     return go("/compare")
 
 
+def _command(studio: Studio, sent: Mapping[str, Sequence[str]]) -> commands.Command:
+    """What a form asks for."""
+    state = studio.project.state
+    numbers: Size = {
+        "repeats": _whole(first(sent, "repeats"), QUICK["repeats"]),
+        "queries": _whole(first(sent, "queries"), QUICK["queries"]),
+    }
+    return commands.compare(
+        state.data,
+        state.options,
+        sensitive=first(sent, "sensitive"),
+        own_designs=bool(first(sent, "designs")),
+        **numbers,
+    )
+
+
+async def command(request: Request) -> Response:
+    """The command of the form as it stands."""
+    return fragment("commands.html", commands=[_command(studio_of(request), query(request))])
+
+
 def _whole(text: str, given: int) -> int:
-    return int(text) if text.isdigit() and len(text) < 6 else given
+    return int(text) if text.isdecimal() and len(text) < 6 else given
 
 
 async def take(request: Request) -> Response:
@@ -150,5 +167,6 @@ async def take(request: Request) -> Response:
 ROUTES = [
     Route("/compare", show),
     Route("/compare", start, methods=["POST"]),
+    Route("/compare/command", command),
     Route("/compare/take", take, methods=["POST"]),
 ]

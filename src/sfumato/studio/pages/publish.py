@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -12,7 +13,7 @@ from starlette.routing import Route
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job, Outcome
 from sfumato.studio.pages.method import read_design
-from sfumato.studio.studio import BUSY, Studio, first, form, go, page, refuse, studio_of
+from sfumato.studio.studio import BUSY, Studio, first, form, fragment, go, page, query, refuse, studio_of
 
 SWITCHES = ("again", "accept_unique_rows", "withhold_law")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,80}")
@@ -54,15 +55,33 @@ async def start(request: Request) -> Response:
         )
     if studio.schema() is None or not read_design(studio.project) or not state.data:
         return go("/publish")
-    settings: dict[str, Any] = {each: bool(first(sent, each)) for each in SWITCHES}
-    settings |= {"format": "csv" if first(sent, "format") == "csv" else None}
     seed = first(sent, "seed")
-    settings["seed"] = int(seed) if seed.isdigit() else None
-    command = commands.publish(state.data, state.options, out=f"releases/{name}", settings=settings)
-    job = Job("Publishing", command.arguments, "/publish", state.rows, makes=f"releases/{name}")
+    if seed and not seed.isdecimal():
+        return await refuse(
+            request, show, "a seed is a whole number, 0 or more. Correct it, or leave it empty."
+        )
+    job = Job(
+        "Publishing", _command(studio, sent).arguments, "/publish", state.rows, makes=f"releases/{name}"
+    )
     if not studio.jobs.start(job, lambda outcome: _finish(studio, outcome)):
         return await refuse(request, show, BUSY)
     return go("/publish")
+
+
+def _command(studio: Studio, sent: Mapping[str, Sequence[str]]) -> commands.Command:
+    """What a form asks for."""
+    state, seed = studio.project.state, first(sent, "seed")
+    settings: dict[str, Any] = {each: bool(first(sent, each)) for each in SWITCHES}
+    settings |= {"format": "csv" if first(sent, "format") == "csv" else None}
+    settings["seed"] = int(seed) if seed.isdecimal() else None
+    return commands.publish(
+        state.data, state.options, out=f"releases/{first(sent, 'name')}", settings=settings
+    )
+
+
+async def command(request: Request) -> Response:
+    """The command of the form as it stands."""
+    return fragment("commands.html", commands=[_command(studio_of(request), query(request))])
 
 
 def _finish(studio: Studio, outcome: Outcome) -> None:
@@ -70,4 +89,8 @@ def _finish(studio: Studio, outcome: Outcome) -> None:
     studio.project.change_state(release=outcome.data["release"])
 
 
-ROUTES = [Route("/publish", show), Route("/publish", start, methods=["POST"])]
+ROUTES = [
+    Route("/publish", show),
+    Route("/publish", start, methods=["POST"]),
+    Route("/publish/command", command),
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from starlette.requests import Request
@@ -10,7 +11,7 @@ from starlette.routing import Route
 
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job
-from sfumato.studio.studio import BUSY, first, form, go, page, refuse, studio_of
+from sfumato.studio.studio import BUSY, Studio, first, form, fragment, go, page, query, refuse, studio_of
 
 
 async def show(request: Request) -> Response:
@@ -30,20 +31,33 @@ async def show(request: Request) -> Response:
 async def start(request: Request) -> Response:
     """Begin to write a report."""
     studio = studio_of(request)
-    state, sent = studio.project.state, await form(request)
+    sent = await form(request)
     release = first(sent, "release")
     if release not in studio.project.releases():
         return go("/report")
-    is_private = bool(first(sent, "private"))
-    stem = f"{Path(release).name}{'-private' if is_private else ''}"
-    out = f"reports/{studio.project.free_name('reports', stem, '.html')}"
-    command = commands.report(
-        release, out, state.data if is_private else "", state.options if is_private else {}
-    )
-    job = Job("Writing the report", command.arguments, "/report", state.rows, makes=out)
+    told, out = _command(studio, sent)
+    job = Job("Writing the report", told.arguments, "/report", studio.project.state.rows, makes=out)
     if not studio.jobs.start(job, lambda _: None):
         return await refuse(request, show, BUSY)
     return go("/report")
 
 
-ROUTES = [Route("/report", show), Route("/report", start, methods=["POST"])]
+def _command(studio: Studio, sent: Mapping[str, Sequence[str]]) -> tuple[commands.Command, str]:
+    """What a form asks for, and where it goes."""
+    state, release, is_private = studio.project.state, first(sent, "release"), bool(first(sent, "private"))
+    stem = f"{Path(release).name}{'-private' if is_private else ''}"
+    out = f"reports/{studio.project.free_name('reports', stem, '.html')}"
+    against = (state.data, state.options) if is_private else ("", {})
+    return commands.report(release, out, *against), out
+
+
+async def command(request: Request) -> Response:
+    """The command of the form as it stands."""
+    return fragment("commands.html", commands=[_command(studio_of(request), query(request))[0]])
+
+
+ROUTES = [
+    Route("/report", show),
+    Route("/report", start, methods=["POST"]),
+    Route("/report/command", command),
+]

@@ -17,6 +17,9 @@ SERVED = ("reports", "releases", "comparison")
 
 UNDONE = "the project has changed since this page was drawn, perhaps in another tab. Look at it as it is now, then try again."
 
+DRAWN_ANEW = ("data", "risk", "compare", "publish", "attack", "report")
+"""Pages that show what comes of long work, or begin it. On others somebody may be writing something: they are told."""
+
 OF_A_REPORT = (
     # A report runs its own two scripts, which its own policy names by digest, and nothing of the studio's: it has no
     # origin here.
@@ -44,7 +47,8 @@ async def job(request: Request) -> Response:
     if not jobs.is_running and asked.get("seen") != "running":
         # Nothing ran and nothing runs: what the page shows is left as it is.
         return Response(status_code=204)
-    return fragment("job.html", job=jobs.job, here=asked.get("here", ""), fresh=True)
+    here = asked.get("here", "")
+    return fragment("job.html", job=jobs.job, here=here, fresh=here in DRAWN_ANEW)
 
 
 async def cancel(request: Request) -> Response:
