@@ -236,12 +236,17 @@ def audit(release: str, data: str, options: Mapping[str, str], *, control: str) 
     )
 
 
-def attack(release: str, name: str, *, knowledge: str) -> Command:
+def attack(release: str, name: str, *, knowledge: str, sensitive: str = "") -> Command:
     """One attack, with what is public and what the attacker knows besides."""
     known = call("read_knowledge", knowledge, Code("release.schema")) if knowledge else ""
-    made = f"ATTACKS.make({name!r}, {{}}).run(release{f', {known}' if known else ''})"
+    parameters = {"sensitive": sensitive} if sensitive else {}
+    settings = ("--set", f"sensitive={setting_text(sensitive)}") if sensitive else ()
+    made = f"ATTACKS.make({name!r}, {parameters!r}).run(release{f', {known}' if known else ''})"
     return Command(
-        ("attack", release, "--attack", name, *(("--knowledge", knowledge) if knowledge else ()), "--json"),
+        (
+            *("attack", release, "--attack", name, *settings),
+            *(*(("--knowledge", knowledge) if knowledge else ()), "--json"),
+        ),
         lines(
             ["load_release"],
             "from sfumato.attacks import ATTACKS",

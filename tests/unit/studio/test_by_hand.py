@@ -173,3 +173,16 @@ def test_the_python_of_designs_of_ones_own_names_them(tmp_path, monkeypatch, cap
     told = capsys.readouterr().out
     assert "distribution-resampling" in told
     assert "anatomy" not in told
+
+
+def test_an_attack_names_the_attribute_that_it_infers():
+    """Where several are sensitive it has to."""
+    told = commands.attack("r", "linking", knowledge="known.csv", sensitive="marital status")
+    assert told.arguments[3:8] == (
+        "linking",
+        "--set",
+        'sensitive="marital status"',
+        "--knowledge",
+        "known.csv",
+    )
+    assert "{'sensitive': 'marital status'}" in told.python

@@ -14,6 +14,7 @@ from sfumato.studio import commands
 from sfumato.studio.jobs import REFUTED, Job, Outcome
 from sfumato.studio.rendering import grid, grid_of
 from sfumato.studio.studio import BUSY, Studio, first, form, fragment, go, page, query, refuse, studio_of
+from sfumato.values.schema import Role
 
 
 async def show(request: Request) -> Response:
@@ -41,6 +42,7 @@ async def show(request: Request) -> Response:
         tables=tables,
         checks=None if found is None else _checks(found),
         attacks=await studio.listed("attacks"),
+        sensitive=_sensitive(studio),
         single=_single(studio.project.result("attack")),
     )
 
@@ -82,6 +84,12 @@ async def command(request: Request) -> Response:
     return fragment("commands.html", commands=[_command(studio_of(request), sent), one])
 
 
+def _sensitive(studio: Studio) -> list[str]:
+    """Attributes that an attack can infer."""
+    schema = studio.schema()
+    return [] if schema is None else [each.name for each in schema.with_role(Role.SENSITIVE)]
+
+
 def _single(found: dict[str, Any] | None) -> dict[str, Any] | None:
     """What one attack found, as the page shows it."""
     if found is None:
@@ -96,7 +104,8 @@ async def start_one(request: Request) -> Response:
     release, name, knowledge = (first(sent, each) for each in ("release", "attack", "knowledge"))
     if release not in studio.project.releases() or name not in ATTACKS.members:
         return go("/attack")
-    told = commands.attack(release, name, knowledge=knowledge)
+    sensitive = first(sent, "sensitive") if "sensitive" in ATTACKS.get(name).model_fields else ""
+    told = commands.attack(release, name, knowledge=knowledge, sensitive=sensitive)
 
     def finish(outcome: Outcome) -> None:
         studio.project.keep_result("attack", {**outcome.data, "release": release, "name": name})
