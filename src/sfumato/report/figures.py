@@ -131,7 +131,13 @@ def interval_chart(
         layers.append(layer(RING, reference, "reference"))
     layers.append(layer(DOT, estimated, "estimate"))
     if zero:
-        line = {"type": "rule", "strokeWidth": 1.5, "color": "var(--ink)", "strokeDash": [5, 4]}
+        line = {
+            "type": "rule",
+            "strokeWidth": 1.5,
+            "color": "var(--ink)",
+            "strokeDash": [5, 4],
+            "description": "the line at zero",
+        }
         place = {"x": {"datum": 0, "type": "quantitative", "title": across}}
         layers.insert(0, {"data": {"values": [{}]}, "mark": line, "encoding": place})
     return _whole(description, points, layers, height=21 * len(points))
