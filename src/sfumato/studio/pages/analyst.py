@@ -339,7 +339,7 @@ def _numbers_chart(
     return interval_chart(
         points,
         attribute=what,
-        estimated="estimate and interval",
+        estimated="interval",
         reference=None,
         across=across,
         written=".4~g",
