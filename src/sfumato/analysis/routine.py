@@ -128,6 +128,44 @@ def drawing(gradient: Floats, counts: Floats) -> Floats:
     return np.asarray(spread if not sums.any() else spread - np.outer(sums, sums) / total)
 
 
+def quadratic_interval(
+    estimate: float, raw: float, variance: float, spread: float, half_width: float
+) -> tuple[float, float]:
+    """Ends of an interval of what is never negative and, near zero, a sum of squares that noise makes larger.
+
+    The delta method's variance vanishes with the estimate, so that the interval around an estimate that came out near zero would
+    say with certainty that the truth is there. Here a number is kept when the estimate is not too far from it by the
+    variance that it would have itself.
+
+    Parameters
+    ----------
+    estimate, raw
+        With what noise adds on average taken out, and as it is.
+    variance
+        By the delta method, at the raw one.
+    spread
+        Of what noise adds by the curvature.
+    half_width
+        In standard errors.
+
+    Notes
+    -----
+    Of ``|m + e|^2`` with noise e of covariance C the variance is ``4 m'Cm + 2 tr(C^2)``: the first part grows with the number itself, as
+    ``variance / raw`` times it. The ends are the roots t of ``(estimate - t)^2 = half_width^2 (t variance / raw + spread)``. Where no t from 0 on
+    is kept, the one that is nearest to being so is 0, and the interval reaches as far as it would from there.
+
+    Examples
+    --------
+    >>> [round(each, 4) for each in quadratic_interval(3.0, 4.0, 16.0, 2.0, 1.96)]
+    [0.0618, 21.3046]
+    """
+    slope = variance / raw if raw > 0 else 0.0
+    middle = estimate + half_width**2 * slope / 2
+    reach = estimate * slope + spread + (half_width * slope / 2) ** 2
+    farthest = half_width * math.sqrt(max(reach, 0.0))
+    return max(middle - farthest, 0.0), max(middle + farthest, half_width * math.sqrt(spread))
+
+
 def solve(
     equation: Equation, counts: Estimates, start: Floats, target: Target, *, is_joint: bool = True
 ) -> Root:

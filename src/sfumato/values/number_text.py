@@ -14,6 +14,9 @@ MOST_LISTED = 30
 FEW_LISTED = 8
 """Names that are listed in the middle of a sentence."""
 
+LONGEST = 1e15
+"""Size from which on a number is written by its power of ten."""
+
 ROUNDING = 2e-7
 """Share of a number below which its error is what is left of floats that cancel."""
 
@@ -87,7 +90,14 @@ def show(value: float, standard_error: float) -> str:
 
     >>> show(5999.99999999, 1e-4)
     '6,000'
+
+    What is too long to be read is written by its power of ten.
+
+    >>> show(3.2e17, 1.0)
+    '3.2e+17'
     """
+    if math.isfinite(value) and abs(value) >= LONGEST:
+        return f"{value:.3g}"
     if standard_error > ROUNDING * abs(value) and math.isfinite(standard_error):
         decimals = max(0, 1 - math.floor(math.log10(standard_error)))
     else:
@@ -114,7 +124,7 @@ def show_cell(cell: Cell) -> str:
         return cell
     if isinstance(cell, int):
         return f"{cell:,}"
-    if cell != 0 and (abs(cell) < 1e-4 or abs(cell) >= 1e15):
+    if cell != 0 and (abs(cell) < 1e-4 or abs(cell) >= LONGEST):
         return f"{cell:.3g}"
     return f"{cell:,.4g}" if abs(cell) < 1e4 else f"{cell:,.0f}"
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_two_way, show_count
-from sfumato.analysis.differentiation import differentiate, noise_bias
+from sfumato.analysis.differentiation import differentiate, noise_bias, noise_spread
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
-from sfumato.analysis.routine import carry, drawing
+from sfumato.analysis.routine import carry, drawing, quadratic_interval
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
@@ -60,6 +60,12 @@ class MeasuredValue:
     noise_bias: float = 0.0
     undefined: str = ""
     limit: float | None = None
+
+    @property
+    def is_untold(self) -> bool:
+        """Whether its interval holds every value there can be."""
+        declared = MEASURES[self.name]
+        return not self.undefined and self.low <= declared.lowest and self.high >= declared.highest
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -122,7 +128,8 @@ class Measures(Tabular):
             (
                 each.name,
                 *(
-                    show(number, each.std_error)
+                    # The root of what came out below zero has no error; its interval says all there is to say.
+                    "" if math.isnan(number) else show(number, each.std_error)
                     for number in (each.estimate, each.std_error, each.low, each.high)
                 ),
                 "" if each.null is None else f"{each.null:g}",
@@ -250,14 +257,17 @@ def value_of(declared: Measure, table: Crossed, half_width: float, target: Targe
 
     raw = float(np.real(formula(counts.values + 0j)))
     carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
-    bias = (
-        noise_bias(formula, counts.values, covariance_about(counts, target)) if declared.is_quadratic else 0.0
-    )
-    value, error = raw - bias, float(carried.standard_errors[0])
-    low, high = (
-        float(np.clip(declared.shown(value + sign * half_width * error), declared.lowest, declared.highest))
-        for sign in (-1, 1)
-    )
+    error, bias = float(carried.standard_errors[0]), 0.0
+    ends = raw - half_width * error, raw + half_width * error
+    if declared.is_quadratic:
+        noise = covariance_about(counts, target)
+        bias = noise_bias(formula, counts.values, noise)
+        spread = noise_spread(formula, counts.values, noise)
+        ends = quadratic_interval(raw - bias, raw, error**2, spread, half_width)
+        # To first order a measure at its least does not move at all; its curvature still makes it vary.
+        error = max(error, math.sqrt(spread))
+    value = raw - bias
+    low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
     std_error = error * declared.slope(value) if error > 0 else 0.0
     return MeasuredValue(
@@ -343,11 +353,17 @@ def refuse_unknown_interval(interval: str, known: Sequence[str] = get_args(Inter
 
 
 def _notes(values: tuple[MeasuredValue, ...]) -> tuple[str, ...]:
+    notes = []
     doubtful = [
         each.name for each in values if each.name != "cramers-v" and each.noise_bias > each.std_error > 0
     ]
-    if not doubtful:
-        return ()
-    return (
-        f"noise adds more to {', '.join(doubtful)} than the standard error; taking it out may overshoot there",
-    )
+    if doubtful:
+        notes.append(
+            f"noise adds more to {', '.join(doubtful)} than the standard error; taking it out may overshoot there"
+        )
+    untold = [each.name for each in values if each.is_untold]
+    if untold:
+        notes.append(
+            f"the interval of {', '.join(untold)} is the whole range: the release does not tell {'them' if untold[1:] else 'it'}"
+        )
+    return tuple(notes)

@@ -174,8 +174,14 @@ def mine(supports: Supports, settings: Settings, *, consequents: Sequence[Item] 
         for second in _consequents(both, allowed, settings)
     )
     rules = [each for each in found if each is not None]
-    rules.sort(key=lambda each: (not each.confidence.undefined, each.confidence.estimate), reverse=True)
+    rules.sort(key=_rank, reverse=True)
     return Mined(sets, tuple(rules), sum(each.counted for each in levels), considered)
+
+
+def _rank(rule: Rule) -> tuple[bool, float, float]:
+    """By the confidence; where noise makes it more than there can be, by what the interval leaves of it."""
+    confidence = rule.confidence
+    return not confidence.undefined, min(confidence.estimate, 1.0), confidence.low
 
 
 def _levels(supports: Supports, settings: Settings, allowed: frozenset[int]) -> Iterator[_Level]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.analysis.asking import as_columns
 from sfumato.analysis.measures.measuring import MeasuredValue
-from sfumato.values.number_text import percent, percent_as_stated, show
+from sfumato.values.number_text import counted, percent, percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.tabular import Tabular
 
@@ -203,9 +203,16 @@ class Rules(Tabular):
                     f"Frequent sets by number of items: {', '.join(by_length) or 'none'}; {self.sets_counted:,} were counted, "
                     f"{self.rules_considered:,} rules considered."
                 ),
+                *self._untold(),
                 *(f"Note: {each}" for each in self.notes),
             ]
         )
+
+    def _untold(self) -> list[str]:
+        number = sum(each.confidence.low <= 0 and each.confidence.high >= 1 for each in self.rules)
+        told = "it" if number == 1 else "them"
+        about = f"the interval of the confidence of {counted(number, 'rule')} is the whole range 0 to 1"
+        return [f"Note: {about}: the release does not tell {told}"] if number else []
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``rules --json`` prints it."""
