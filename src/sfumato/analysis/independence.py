@@ -14,15 +14,13 @@ from sfumato.analysis.asking import (
     Classification,
     Countable,
     ask_classes,
-    keep_cells,
     show_count,
 )
+from sfumato.analysis.group_tables import GroupTable
 from sfumato.analysis.published import PublishedRows
-from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, judge_residuals, refuse_open_counts
+from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, refuse_open_counts
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.release.release import Release
-from sfumato.values.arrays import Floats, Integers
-from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show_cell
 from sfumato.values.predicate import Predicate
 from sfumato.values.tabular import Tabular
@@ -195,9 +193,9 @@ def independence(
     )
 
 
-def _wald_notes(table: _Table) -> tuple[str, ...]:
+def _wald_notes(table: GroupTable) -> tuple[str, ...]:
     """That Wald's test, which needs every count to be well known, rejects too often in tables with hardly any rows in places."""
-    few = int((_fitted(table) < FEW_EXPECTED).sum())
+    few = int((table.fitted() < FEW_EXPECTED).sum())
     if not few:
         return ()
     return (
@@ -254,15 +252,6 @@ def _refuse_shared(sides: Sequence[Classification], given: Sequence[str]) -> Non
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Table:
-    """Counts of groups and classes, flattened with the groups first, what is known to be empty left out."""
-
-    counts: Estimates
-    codes: Integers
-    """Of every cell, its group and its class on each side, ``(1 + sides, cells)``."""
-
-
 def _ask(asked: Countable, sides: Sequence[Classification], given: Sequence[str], where: str) -> ClassCounts:
     groups = [Classification.parse(name, asked.schema) for name in given]
     return ask_classes(asked, [*groups, *sides], where=where)
@@ -270,36 +259,18 @@ def _ask(asked: Countable, sides: Sequence[Classification], given: Sequence[str]
 
 def _test(
     cells: ClassCounts, sides: Sequence[Classification], given: tuple[str, ...], release: Countable
-) -> tuple[ResidualTest, _Table]:
+) -> tuple[ResidualTest, GroupTable]:
     shape = [math.prod(release.schema[name].size for name in given), *(len(each.labels) for each in sides)]
     counts = cells.estimates
     refuse_open_counts(counts, "a test of independence")
     codes = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
-    table = _without_empty_classes(_Table(counts, codes))
+    table = GroupTable(counts, codes).without_empty_classes()
     _refuse_empty_margins(table, sides, given, release)
-    return judge_residuals(table.counts, _fitted(table), _columns(table)), table
-
-
-def _without_empty_classes(table: _Table) -> _Table:
-    """Classes that surely have no row, within a group or at all, say nothing, and no margin of theirs is divided by."""
-    is_empty = (table.counts.values == 0) & (table.counts.variances == 0)
-    groups, kept = table.codes[0], np.ones(is_empty.size, dtype=bool)
-    for own in table.codes[1:]:
-        filled = np.zeros((int(groups.max()) + 1, int(own.max()) + 1), dtype=bool)
-        filled[groups[~is_empty], own[~is_empty]] = True
-        kept &= filled[groups, own]
-    if kept.all():
-        return table
-    if not kept.any():
-        raise NoSolutionError(
-            "there is no test of independence: no row is there. Ask about conditions that rows satisfy.",
-            reason="undefined",
-        )
-    return _Table(keep_cells(table.counts, kept), table.codes[:, kept])
+    return table.judge(), table
 
 
 def _refuse_empty_margins(
-    table: _Table, sides: Sequence[Classification], given: Sequence[str], release: Countable
+    table: GroupTable, sides: Sequence[Classification], given: Sequence[str], release: Countable
 ) -> None:
     for axis, side in enumerate(sides, start=1):
         for group in np.unique(table.codes[0]):
@@ -326,31 +297,7 @@ def _describe_group(group: int, given: Sequence[str], release: Countable) -> str
     return "".join(f" and {each}" for each in labels)
 
 
-def _fitted(table: _Table) -> Floats:
-    """What independence within groups makes of the counts: the product of shares, times the group."""
-    values, groups = table.counts.values, table.codes[0]
-    totals = np.bincount(groups, values)
-    fitted = totals[groups]
-    for own in table.codes[1:]:
-        margins = np.zeros((totals.size, int(own.max()) + 1))
-        np.add.at(margins, (groups, own), values)
-        fitted = fitted * margins[groups, own] / totals[groups]
-    return np.asarray(fitted)
-
-
-def _columns(table: _Table) -> Floats:
-    """Indicators of every group with every class of each side, ``(cells, p)``."""
-    groups = table.codes[0]
-    columns = [
-        (groups == group) & (own == place)
-        for own in table.codes[1:]
-        for group in np.unique(groups)
-        for place in np.unique(own)
-    ]
-    return np.array(columns, dtype=float).T
-
-
-def _reach(noncentrality: float, table: _Table) -> float:
+def _reach(noncentrality: float, table: GroupTable) -> float:
     """A noncentrality as Cramér's V: of two sides, by the smaller number of classes; of more, of two classes each."""
     smaller = min(np.unique(own).size - 1 for own in table.codes[1:]) if len(table.codes) == 3 else 1
     total = float(table.counts.values.sum())
@@ -364,7 +311,7 @@ def _of_published(
     given: tuple[str, ...],
     where: str,
     tested: ResidualTest,
-    table: _Table,
+    table: GroupTable,
 ) -> IndependenceTest:
     """Published rows are counted, not estimated: their statistic is Pearson's, on the model's degrees."""
     from scipy.stats import chi2

@@ -7,12 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, ask_cells
+from sfumato.analysis.asking import Classification, Countable, Crossed, ask_cells, ask_two_way
 from sfumato.analysis.classifying.tree import Node, Tree
-from sfumato.analysis.independence import independence
-from sfumato.analysis.measures import measure
+from sfumato.analysis.group_tables import GroupTable
+from sfumato.analysis.measures import MEASURES
+from sfumato.analysis.measures.measuring import value_of
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
+from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
+
+FEWEST_ERRORS = 2.0
+"""Standard errors by which a number of rows must lie above zero to be told from none."""
+
+NOT_TOLD = "rows that cannot be told from none: predicted as above"
+"""Why a node has the shares of the one that it comes from."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +86,8 @@ def grow_tree(
     -----
     A split is by every category of the feature that lowers the Gini impurity most, among those that go with the class by the
     corrected test. The plain decrease of estimated counts rewards noise, the more the more categories a feature has:
-    what noise adds on average is taken out of it first (``n^2 - Var(n)`` in the place of ``n^2``).
+    what noise adds on average is taken out of it first (``n^2 - Var(n)`` in the place of ``n^2``). Rare categories are taken together
+    to find out whether a feature tells anything, and where a category's rows cannot be told from none, the class is the one above.
     """
     schema = release.schema.publishable
     if not features or of in features or len(set(features)) < len(features):
@@ -105,17 +114,21 @@ class _Grower:
     settings: Settings
     where: str
 
-    def node(self, conditions: tuple[tuple[str, int], ...]) -> Node:
+    def node(self, conditions: tuple[tuple[str, int], ...], above: Floats | None = None) -> Node:
+        """A node with all below it; above are the shares of the node that it comes from."""
         where = self._where(conditions)
         counts = ask_cells(self.release, (self.of,), where=where).estimates
         total = counts.linear(np.ones((1, counts.values.size)))
         rows, error = float(total.values[0]), float(total.standard_errors[0])
+        if above is not None and (rows <= 0 or rows < FEWEST_ERRORS * error):
+            # Shares of what may be nobody are noise: the rows above say more.
+            return Node(conditions, rows, error, above, why=NOT_TOLD)
         shares = counts.values / rows if rows > 0 else np.full(counts.values.size, 1 / counts.values.size)
         best, why = self._best(conditions, where, rows)
         if best is None:
             return Node(conditions, rows, error, shares, why=why)
         sizes = self.release.schema[best.feature].size
-        children = tuple(self.node((*conditions, (best.feature, code))) for code in range(sizes))
+        children = tuple(self.node((*conditions, (best.feature, code)), shares) for code in range(sizes))
         return Node(conditions, rows, error, shares, best.feature, best.decrease, best.p_value, children)
 
     def _best(
@@ -144,12 +157,51 @@ class _Grower:
 
 
 def try_split(release: Countable, of: str, feature: str, where: str) -> Split | None:
-    """What splitting by a feature would do; None where the estimated counts leave that open."""
+    """What splitting by a feature would do; None where the estimated counts leave that open.
+
+    Categories and classes that hardly any row is estimated to have are taken together, or left out where even together they have
+    none: a single rare one would leave every share undefined, and with it the feature.
+    """
+    asked = ask_two_way(release, feature, of, where=where)
+    places = [_told_apart(asked, axis) for axis in (0, 1)]
+    if min(int(each.max()) for each in places) < 1:
+        return None
     try:
-        found = measure(release, feature, of, where=where, only=["gini-decrease"])["gini-decrease"]
-        tested = independence(release, feature, of, where=where, counts="estimated")
+        crossed = _merged(asked, places)
+        crossed.refuse_empty_margins("no split is defined")
+        found = value_of(MEASURES["gini-decrease"], crossed, 1.0, "table")
+        codes = np.indices(crossed.shape).reshape(2, -1)
+        tested = GroupTable(crossed.counts, np.vstack([np.zeros_like(codes[:1]), codes])).judge()
     except NoSolutionError:
         return None
-    if found.undefined:
-        return None
     return Split(feature, found.estimate, found.estimate + found.noise_bias, tested.p_value)
+
+
+def _told_apart(table: Crossed, axis: int) -> Integers:
+    """For each class on one side its new place: its own, or the last one of all that cannot be told from none; -1 where it is left out."""
+    number = table.shape[axis]
+    codes = np.indices(table.shape).reshape(2, -1)[axis]
+    margins = table.counts.linear((codes == np.arange(number)[:, None]).astype(float))
+    is_told = (margins.values > 0) & (margins.values >= FEWEST_ERRORS * margins.standard_errors)
+    places = np.where(is_told, np.cumsum(is_told) - 1, -1)
+    rest = margins.linear((~is_told)[None, :].astype(float))
+    if rest.values[0] > 0 and rest.values[0] >= FEWEST_ERRORS * rest.standard_errors[0]:
+        places[~is_told] = int(is_told.sum())
+    return np.asarray(places, dtype=np.int64)
+
+
+def _merged(table: Crossed, places: Sequence[Integers]) -> Crossed:
+    """The same counts by fewer classes."""
+    sides = []
+    for side, own in zip(table.sides, places, strict=True):
+        members = [np.flatnonzero(own == place) for place in range(int(own.max()) + 1)]
+        labels = tuple(" or ".join(side.labels[each] for each in together) for together in members)
+        sides.append(Classification(side.text, labels))
+    first, second = (
+        own[codes] for own, codes in zip(places, np.indices(table.shape).reshape(2, -1), strict=True)
+    )
+    cells = np.where((first < 0) | (second < 0), -1, first * len(sides[1].labels) + second)
+    number = len(sides[0].labels) * len(sides[1].labels)
+    return Crossed(
+        (sides[0], sides[1]), table.counts.linear((cells == np.arange(number)[:, None]).astype(float))
+    )

@@ -31,7 +31,7 @@ class Node:
     rows, std_error
         Estimated rows, and the error of that.
     shares
-        Of every class, estimated, ``(classes,)``; they may lie outside 0 to 1.
+        Of every class, estimated, ``(classes,)``; they may lie outside 0 to 1. Those of the node above where the rows cannot be told from none.
     split
         Feature that the node is split by; None for a leaf.
     decrease, p_value
