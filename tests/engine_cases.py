@@ -142,7 +142,7 @@ def a_release_is_read_like_any_other(engine: Engine, folder: Path, name: str) ->
     assert there.manifest.assumptions == here.manifest.assumptions
     truth = read_table(path, SCHEMA).count_by(["job"]).counts
     estimated = there.counts("job")
-    away = np.abs(estimated.values - truth) / np.maximum(estimated.standard_errors, 1.0)
+    away = np.abs(estimated.values - truth) / np.maximum(estimated.std_errors, 1.0)
     # Eight standard errors: an engine that lost or doubled rows would be further off.
     assert away.max() < 8
 

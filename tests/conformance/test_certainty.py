@@ -122,7 +122,7 @@ def test_a_population_is_never_exact(design, tmp_path):
         answered = release.counts(by, target="population")
         low, high = answered.intervals()
         assert (answered.estimates.certainty <= Certainty.ESTIMATED).all(), by
-        assert (answered.standard_errors > 0).all(), by
+        assert (answered.std_errors > 0).all(), by
         assert (high > low).all(), by
 
 
@@ -141,9 +141,9 @@ def test_shares_and_differences_claim_what_their_counts_do(design, tmp_path):
     true_share = truth[0, 0] / truth[0].sum()
     if share.certainty > Certainty.ESTIMATED:
         assert share.low - 1e-9 <= true_share <= share.high + 1e-9
-    assert (share.standard_error == 0) == share.is_exact
+    assert (share.std_error == 0) == share.is_exact
     difference = release.difference("region = 'North'", given="sex = 'F'", versus="sex = 'M'")
-    assert (difference.standard_error == 0) == difference.is_exact
+    assert (difference.std_error == 0) == difference.is_exact
     if difference.certainty > Certainty.ESTIMATED:
         expected = true_share - truth[1, 0] / truth[1].sum()
         assert difference.low - 1e-9 <= expected <= difference.high + 1e-9

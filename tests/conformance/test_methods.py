@@ -80,7 +80,7 @@ def test_every_published_attribute_can_be_asked_about(name, method, releases):
             continue
         low, high = table.intervals()
         assert np.isfinite(table.values).all()
-        assert np.isfinite(table.standard_errors).all()
+        assert np.isfinite(table.std_errors).all()
         assert (low <= table.values.ravel() + 1e-9).all()
         assert (table.values.ravel() <= high + 1e-9).all()
 
@@ -102,7 +102,7 @@ def test_an_answer_without_error_is_the_truth(name, method, tmp_path):
             continue
         truth = table.count_by(by).counts
         certain = np.array([each is None or each[0] == each[1] for each in answered.bounds()])
-        claimed = (answered.standard_errors == 0) & certain.reshape(truth.shape)
+        claimed = (answered.std_errors == 0) & certain.reshape(truth.shape)
         assert np.allclose(answered.values[claimed], truth[claimed], atol=1e-6), by
 
 

@@ -144,10 +144,10 @@ def test_every_door_gives_the_same_number_error_and_interval(release, target):
         ends = together.intervals(0.95)
         for place in {0, len(cells) // 2, len(cells) - 1}:
             alone = release.query(cells[place].describe(release.schema), target=target)
-            expected = (alone.estimate, alone.standard_error, alone.low, alone.high)
+            expected = (alone.estimate, alone.std_error, alone.low, alone.high)
             from_table = (
                 table.values.flat[place],
-                table.standard_errors.flat[place],
+                table.std_errors.flat[place],
                 lows[place],
                 highs[place],
             )

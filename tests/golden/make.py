@@ -50,7 +50,7 @@ def answers(release: Release) -> list[dict[str, object]]:
                 {
                     "question": question,
                     "estimate": answer.estimate,
-                    "std_error": answer.standard_error,
+                    "std_error": answer.std_error,
                     "certainty": answer.certainty.word,
                 }
             )

@@ -7,8 +7,9 @@ from typing import Any
 
 from sfumato.analysis.asking import as_columns
 from sfumato.values.answers import finite_or_none
+from sfumato.values.charts import interval_chart
 from sfumato.values.number_text import show
-from sfumato.values.tabular import Charted, interval_chart
+from sfumato.values.tabular import Charted
 
 SHOWN = ("Term", "Estimate", "Std. error", "Low", "High")
 """Columns of a table of coefficients."""

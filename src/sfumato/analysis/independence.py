@@ -21,9 +21,10 @@ from sfumato.analysis.published import PublishedRows
 from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, refuse_open_counts
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.release.release import Release
+from sfumato.values.charts import bar_chart
 from sfumato.values.number_text import percent_as_stated, show_cell
 from sfumato.values.predicate import Predicate
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 Counts = Literal["estimated", "published"]
 """What is tested: counts estimated through the law, or the published rows as they stand."""
@@ -33,7 +34,7 @@ FEW_EXPECTED = 5
 
 
 @dataclass(frozen=True)
-class IndependenceTest(Tabular):
+class IndependenceTest(Charted):
     """Whether attributes could be independent in the population behind a release.
 
     Parameters
@@ -124,6 +125,13 @@ class IndependenceTest(Tabular):
         import pyarrow as pa
 
         return pa.table({name: [value] for name, value in self.to_dict().items()})
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the least association that is found, here and in the private table, as plain data."""
+        reached = {"this release": self.detectable, "the private table": self.detectable_without_noise}
+        points = [{"label": label, "value": value} for label, value in reached.items()]
+        found = f"Cramér's V found {percent_as_stated(POWER)} of the time at {LEVEL:g}"
+        return bar_chart(points, title=" with ".join(self.of), unit=found)
 
 
 def independence(

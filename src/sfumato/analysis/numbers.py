@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.laws import Target
+from sfumato.values.charts import interval_chart
 from sfumato.values.number_text import percent_as_stated, show
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 WHOLE_RANGE = "the interval is the whole range: the release does not tell this number"
 """What is said of an interval that holds every value there can be."""
 
 
 @dataclass(frozen=True)
-class NumberEstimate(Tabular):
+class NumberEstimate(Charted):
     """A number computed from estimated counts.
 
     Parameters
@@ -124,3 +125,8 @@ class NumberEstimate(Tabular):
         import pyarrow as pa
 
         return pa.table({name: [value] for name, value in self.to_dict().items()})
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the number with its interval, as plain data."""
+        point = {"label": self.statistic, "estimate": self.estimate, "low": self.low, "high": self.high}
+        return interval_chart([point], title="", unit=f"about the {self.target}")

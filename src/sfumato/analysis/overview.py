@@ -15,9 +15,11 @@ from sfumato.errors import SfumatoError
 from sfumato.laws import NOTHING_PROMISED, WITHHELD_PROMISE
 from sfumato.release.release import Release
 from sfumato.values.certainty import Certainty
+from sfumato.values.charts import bar_chart
 from sfumato.values.number_text import counted
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.selection import Selection
+from sfumato.values.tabular import Charted, html_paragraph, html_table
 
 if TYPE_CHECKING:
     from sfumato.values.schema import Attribute
@@ -38,7 +40,7 @@ WIDEST_TEXT = 70
 
 
 @dataclass(frozen=True)
-class Overview:
+class Overview(Charted):
     """A release at a glance.
 
     Parameters
@@ -105,6 +107,52 @@ class Overview:
             "errors": self.errors.to_dict()["rows"],
             "examples": list(self.examples),
         }
+
+    def _counted(self) -> list[dict[str, Any]]:
+        """What was tried, with a number or None in the place of each error."""
+        return [
+            {
+                "over": over,
+                "cells": cells,
+                "certainty": certainty,
+                "median_std_error": None if median == "" else median,
+                "largest_std_error": None if largest == "" else largest,
+            }
+            for over, cells, certainty, median, largest in self.errors.rows
+        ]
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table of what can be counted, and how accurately."""
+        import pyarrow as pa
+
+        texts = {"over": pa.string(), "cells": pa.int64(), "certainty": pa.string()}
+        numbers = dict.fromkeys(("median_std_error", "largest_std_error"), pa.float64())
+        fields = [pa.field(name, kind) for name, kind in (texts | numbers).items()]
+        return pa.Table.from_pylist(self._counted(), schema=pa.schema(fields))
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what it is, its attributes, and the errors, each as a bar from none to the largest with the median marked."""
+        errors = [
+            {**each, "low": 0.0, "estimate": each["median_std_error"], "high": each["largest_std_error"]}
+            for each in self._counted()
+        ]
+        names = self.to_arrow().column_names
+        # What was refused has no bar, and one table has bars for all rows or for none.
+        answered = [each for each in errors if each["high"] is not None]
+        refused = [each for each in errors if each["high"] is None]
+        return "".join(
+            [
+                *map(html_paragraph, (self.title, self.sentence, *self.promises)),
+                html_table(self.attributes.columns, self.attributes.to_dict()["rows"]),
+                html_table(names, answered),
+                html_table(names[:3], refused) if refused else "",
+            ]
+        )
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the median errors, as plain data."""
+        points = [{"label": each["over"], "value": each["median_std_error"]} for each in self._counted()]
+        return bar_chart(points, title="counted over", unit="median std. error of a cell")
 
 
 def overview(release: Release) -> Overview:

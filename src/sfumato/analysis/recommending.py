@@ -14,8 +14,9 @@ from sfumato.errors import ParameterError, nearest
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
 from sfumato.methods.columnized_counts.law.fragments import long_columns_of
 from sfumato.release import Release
+from sfumato.values.charts import bar_chart
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 NO_ERROR = (
     "no standard error is given: fragments that were left out may rate otherwise, and nobody can say how"
@@ -33,7 +34,7 @@ class Recommended:
 
 
 @dataclass(frozen=True)
-class Recommendations(Tabular):
+class Recommendations(Charted):
     """Items that a person has not rated, those he may like best first.
 
     Parameters
@@ -83,6 +84,11 @@ class Recommendations(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns([dict(vars(each)) for each in self.items]))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the predicted ratings, as plain data."""
+        points = [{"label": each.item, "value": each.predicted} for each in self.items]
+        return bar_chart(points, title="item", unit="predicted rating")
 
 
 def recommend(release: Release, rated: Mapping[str, str], *, number: int = 10) -> Recommendations:

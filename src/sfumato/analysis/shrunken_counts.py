@@ -12,17 +12,18 @@ from sfumato.analysis.asking import Countable, as_columns
 from sfumato.analysis.shrinkage import Mode, Shrunken, shrink
 from sfumato.errors import NotIdentifiableError
 from sfumato.values.arrays import Floats
+from sfumato.values.charts import bar_chart
 from sfumato.values.number_text import percent
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 ONE_SIZE = 1.01
 """Largest over smallest variance up to which all counts have the same noise."""
 
 
 @dataclass(frozen=True, eq=False)
-class ShrunkenCounts(Tabular):
+class ShrunkenCounts(Charted):
     """Counts of a release, moved towards zero.
 
     Parameters
@@ -103,6 +104,16 @@ class ShrunkenCounts(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns(self._rows()))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the counts, as plain data."""
+        points = [
+            {"label": ", ".join(map(str, list(row.values())[:-1])), "value": row["shrunken_count"]}
+            for row in self._rows()
+        ]
+        return bar_chart(
+            points, title=", ".join(each.name for each in self.attributes), unit="rows, moved towards zero"
+        )
 
 
 def shrink_counts(release: Countable, by: Sequence[str], *, mode: Mode = "counts") -> ShrunkenCounts:

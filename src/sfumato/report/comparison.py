@@ -207,7 +207,7 @@ def compare_releases(
 
 def _whole_rows(answer: Answer) -> tuple[float, ...]:
     """An answer's numbers to whole rows, which is what errors of several rows support."""
-    numbers = (answer.estimate, answer.standard_error, answer.low, answer.high)
+    numbers = (answer.estimate, answer.std_error, answer.low, answer.high)
     return tuple(round(each) if math.isfinite(each) else each for each in numbers)
 
 

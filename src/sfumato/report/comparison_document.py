@@ -140,7 +140,7 @@ def _cost_figure(comparison: Comparison) -> Figure:
             "question": reply.question.name,
             "release": each.label,
             "promise": each.epsilon,
-            "error": reply.relative(answer.standard_error),
+            "error": reply.relative(answer.std_error),
         }
         for reply in comparison.replies
         for each, answer in zip(comparison.releases, reply.answers, strict=True)
@@ -161,7 +161,7 @@ def _group(comparison: Comparison) -> Section:
     # The strongest promise is the hardest case for the group and the best for the person.
     hardest = max(
         range(len(comparison.releases)),
-        key=lambda place: comparison.group_answers[place].standard_errors.max(),
+        key=lambda place: comparison.group_answers[place].std_errors.max(),
     )
     label = comparison.releases[hardest].label
     size = int(comparison.group_truth.sum())
@@ -194,7 +194,7 @@ def _group_figure(comparison: Comparison, place: int) -> Figure:
         )
         if code in largest
     ]
-    error = comparison.group_answers[place].standard_errors.max()
+    error = comparison.group_answers[place].std_errors.max()
     description = (
         f"Estimated and true counts of {group.attribute} among the {group.name}, for the {len(points)} most frequent "
         f"categories; standard errors up to {show(error, error)} rows."

@@ -154,7 +154,7 @@ def _show_size(size: Answer | None) -> str:
         return "Rows"
     if size.is_exact:
         return f"{show(size.estimate, 0)} rows"
-    error = size.standard_error
+    error = size.std_error
     if size.certainty is Certainty.BOUNDED:
         least, most = show(size.low, 0), show(size.high, 0)
         return f"{least} rows or more" if math.isinf(size.high) else f"{least} to {most} rows"

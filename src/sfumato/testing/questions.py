@@ -70,7 +70,7 @@ class Answers:
         numbers = [
             (
                 each.estimate,
-                each.standard_error,
+                each.std_error,
                 each.low,
                 each.high,
                 *((each.estimate,) * 2 if each.is_exact else each.bounds or (-np.inf, np.inf)),

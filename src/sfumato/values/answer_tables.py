@@ -13,10 +13,11 @@ import numpy as np
 from sfumato.values.answers import bounds_of, bounds_to_dict, finite_or_none, show_end
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
+from sfumato.values.charts import interval_chart
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated
 from sfumato.values.schema import Attribute
-from sfumato.values.tabular import Charted, interval_chart
+from sfumato.values.tabular import Charted
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class AnswerTable(Charted):
         return self.estimates.values.reshape([len(codes) for codes in self.codes])
 
     @property
-    def standard_errors(self) -> Floats:
+    def std_errors(self) -> Floats:
         """Standard errors in the same shape."""
         return self.estimates.standard_errors.reshape([len(codes) for codes in self.codes])
 

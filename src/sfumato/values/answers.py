@@ -8,8 +8,10 @@ from typing import Any, Literal, Protocol
 
 from sfumato.errors import ParameterError
 from sfumato.values.certainty import Certainty
+from sfumato.values.charts import interval_chart
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.tabular import Charted
 
 
 def show_bounds(bounds: tuple[float, float] | None) -> str:
@@ -62,14 +64,14 @@ class Combining(Protocol):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Answer(Charted):
     """One estimated number.
 
     Parameters
     ----------
     question
         What was asked, in canonical form.
-    estimate, standard_error, low, high
+    estimate, std_error, low, high
         The number, its error, and the ends of its interval.
     confidence_level
         Of the interval.
@@ -99,7 +101,7 @@ class Answer:
 
     question: str
     estimate: float
-    standard_error: float
+    std_error: float
     low: float
     high: float
     confidence_level: float
@@ -171,7 +173,7 @@ class Answer:
         return self.certainty is Certainty.EXACT
 
     def __repr__(self) -> str:
-        error = self.standard_error
+        error = self.std_error
         level = percent_as_stated(self.confidence_level)
         return (
             f"Answer({show(self.estimate, error)} ± {show(error, error)}, "
@@ -197,7 +199,7 @@ class Answer:
 
     def _statement(self) -> list[str]:
         """The number, and what it claims of itself."""
-        error = self.standard_error
+        error = self.std_error
         if self.is_exact:
             return [f"Exactly {show(self.estimate, 0)}: published as it is, no error"]
         if math.isnan(error):
@@ -215,7 +217,7 @@ class Answer:
         return {
             "query": self.question,
             "estimate": self.estimate,
-            "std_error": self.standard_error,
+            "std_error": self.std_error,
             "low": finite_or_none(self.low),
             "high": finite_or_none(self.high),
             "confidence": self.confidence_level,
@@ -228,6 +230,22 @@ class Answer:
             **({} if self.leeway is None else {"leeway": [finite_or_none(each) for each in self.leeway]}),
             **({"note": self.note} if self.note else {}),
         }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table of one row."""
+        import pyarrow as pa
+
+        return pa.table({name: [value] for name, value in self.to_dict().items()})
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the number with its interval, as plain data."""
+        point = {
+            "label": self.question or "all rows",
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+        }
+        return interval_chart([point], title="", unit=f"about the {self.target}")
 
 
 def leeway_of(estimates: Estimates) -> tuple[float, float] | None:

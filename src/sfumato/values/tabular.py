@@ -60,18 +60,10 @@ class Tabular(ABC):
     def _repr_html_(self) -> str:
         """For notebooks: the title, the numbers, and intervals as small bars."""
         table = self.to_arrow()
-        names, rows = table.column_names, table.slice(0, LARGEST_SHOWN).to_pylist()
-        bars = _bars(rows)
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in names) + ("<th></th>" if bars else "")
-        lines = [
-            "".join(_html_cell(row[name]) for name in names) + (f"<td>{bars[place]}</td>" if bars else "")
-            for place, row in enumerate(rows)
-        ]
-        body = "".join(f"<tr>{each}</tr>" for each in lines)
+        rows = table.slice(0, LARGEST_SHOWN).to_pylist()
         more = table.num_rows - len(rows)
         rest = f"<p>and {more:,} rows more</p>" if more else ""
-        title = html.escape(self.summary().splitlines()[0])
-        return f"<p>{title}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{rest}"
+        return f"{html_paragraph(self.summary().splitlines()[0])}{html_table(table.column_names, rows)}{rest}"
 
 
 class Charted(Tabular):
@@ -110,20 +102,21 @@ class Figure:
         return {"application/vnd.vegalite.v5+json": self.specification, "text/plain": repr(self)}
 
 
-def interval_chart(points: Sequence[Mapping[str, Any]], *, title: str, unit: str) -> dict[str, Any]:
-    """Points with ``label``, ``estimate``, ``low`` and ``high``, as a Vega-Lite chart."""
-    label = {"field": "label", "type": "nominal", "sort": None, "title": title}
-    across = {"field": "low", "type": "quantitative", "title": unit}
-    return {
-        "data": {"values": [dict(each) for each in points]},
-        "layer": [
-            {"mark": {"type": "rule"}, "encoding": {"y": label, "x": across, "x2": {"field": "high"}}},
-            {
-                "mark": {"type": "point", "filled": True},
-                "encoding": {"y": label, "x": {"field": "estimate", "type": "quantitative"}},
-            },
-        ],
-    }
+def html_paragraph(text: str) -> str:
+    """Text for a notebook; what it says is not run."""
+    return f"<p>{html.escape(text)}</p>"
+
+
+def html_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows for a notebook, with a bar beside each where all have an interval."""
+    bars = _bars(rows)
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in names) + ("<th></th>" if bars else "")
+    lines = [
+        "".join(_html_cell(row[name]) for name in names) + (f"<td>{bars[place]}</td>" if bars else "")
+        for place, row in enumerate(rows)
+    ]
+    body = "".join(f"<tr>{each}</tr>" for each in lines)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _installed(library: str) -> Any:

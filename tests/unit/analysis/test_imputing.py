@@ -74,7 +74,7 @@ def test_draws_are_around_what_the_law_estimates():
     for each in drawn:
         for batch in each.batches():
             np.add.at(cells, (batch.codes["a"], batch.codes["y"]), 1 / drawn.draws)
-    off = (cells - counts.values) / counts.standard_errors
+    off = (cells - counts.values) / counts.std_errors
     assert np.abs(off).max() < 4
 
 

@@ -55,7 +55,7 @@ def test_conditions_on_many_categories_are_few_classes(name):
     asked = [f"{one}({SOME}) AND {other}{HIGH}" for one in ("NOT ", "") for other in ("NOT ", "")]
     answers = release.queries(asked)
     np.testing.assert_allclose(found.counts.values, [each.estimate for each in answers], atol=1e-9)
-    errors = [each.standard_error for each in answers]
+    errors = [each.std_error for each in answers]
     np.testing.assert_allclose(found.counts.standard_errors, errors, atol=1e-9)
     first, second, third, fourth = found.counts.values
     odds = release.measures(SOME, HIGH, only=["odds-ratio"])["odds-ratio"]

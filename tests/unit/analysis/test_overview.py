@@ -38,7 +38,7 @@ def test_every_method_is_shown_with_what_can_be_asked(release):
         _, cells, certainty, median, largest = answered[name]
         assert cells == release.schema[name].size
         if not certainty.startswith("refused"):
-            errors = release.counts(name).standard_errors
+            errors = release.counts(name).std_errors
             assert (median, largest) == (np.median(errors), errors.max())
     assert json.loads(json.dumps(shown.to_dict()))["title"] == shown.title
 

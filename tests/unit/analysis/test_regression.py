@@ -279,3 +279,16 @@ def test_the_category_that_no_coefficient_fits_is_the_one_named():
     with pytest.raises(NoSolutionError, match="share of 2 among a = '1'") as refusal:
         regress(KnownCounts((a, y), [60, 30, 20, 70, 40, -6], 4.0), "y ~ a", family="multinomial")
     assert refusal.value.reason == "separation"
+
+
+def test_separation_by_noise_says_how_many_rows_would_do():
+    """By hand: among a = 1 the share is 20 / 10 with an error of 0.5 or more, so that four times as many rows or more are needed; exact counts need none."""
+    noisy = KnownCounts((A, Y), [40, 30, -10, 20], np.diag([1, 1, 30, 30]))
+    with pytest.raises(NoSolutionError, match="noise alone explains") as refused:
+        regress(noisy, "y ~ a")
+    assert refused.value.reason == "separation"
+    # The share of y is 20 / 10 = 2; its change is (dy - 2 (dy + dn)) / 10, of variance 30 (1 + 4) / 100 = 1.5, 24 times 0.25^2.
+    assert "about 24 times as many rows" in str(refused.value)
+    with pytest.raises(NoSolutionError, match="no finite coefficient fits") as empty:
+        regress(KnownCounts((A, Y), [40, 30, 0, 20]), "y ~ a")
+    assert "times as many rows" not in str(empty.value)

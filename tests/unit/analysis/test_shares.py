@@ -70,7 +70,7 @@ def test_shares_agree_with_single_questions():
         found = release.shares(["sex", "job"], within="sex", target=target)
         alone = release.proportion("job = 'Care'", given="sex = 'Male'", target=target)
         assert found.values[1, 2] == pytest.approx(alone.estimate)
-        assert found.standard_errors[1, 2] == pytest.approx(alone.standard_error)
+        assert found.std_errors[1, 2] == pytest.approx(alone.std_error)
 
 
 def test_bonferroni_splits_what_may_be_missed():

@@ -26,7 +26,7 @@ def test_difference_of_counts_has_their_covariance(release):
     found = release.query("job = 'Care'") - release.query("job = 'Tech'")
     cells = release.counts(["job"]).estimates.linear(np.array([[0, -1.0, 1.0, 0]]))
     np.testing.assert_allclose(found.estimate, cells.values[0])
-    np.testing.assert_allclose(found.standard_error, cells.standard_errors[0])
+    np.testing.assert_allclose(found.std_error, cells.standard_errors[0])
     assert found.question == "(job = 'Care') - (job = 'Tech')"
     assert found.estimator == "difference of two answers, each unbiased"
 
@@ -36,7 +36,7 @@ def test_difference_of_an_answer_with_itself_is_certain(release):
     found = release.query("job = 'Care'") - release.query("job = 'Care'")
     assert found.estimate == 0
     # The last digits of variances of some hundreds, and the root makes them larger.
-    assert found.standard_error < 1e-3
+    assert found.std_error < 1e-3
 
 
 @pytest.mark.parametrize("target", ["table", "population"])
@@ -48,14 +48,14 @@ def test_difference_of_shares_is_what_difference_says(release, target):
     )
     other = release.difference("job = 'Care'", given="sex = 'Female'", versus="sex = 'Male'", target=target)
     found = women - men
-    np.testing.assert_allclose((found.estimate, found.standard_error), (other.estimate, other.standard_error))
+    np.testing.assert_allclose((found.estimate, found.std_error), (other.estimate, other.std_error))
 
 
 def test_ratio_of_counts_is_the_share(release):
     """A part by its whole."""
     found = release.query("job = 'Care' AND sex = 'Male'") / release.query("sex = 'Male'")
     share = release.proportion("job = 'Care'", given="sex = 'Male'")
-    np.testing.assert_allclose((found.estimate, found.standard_error), (share.estimate, share.standard_error))
+    np.testing.assert_allclose((found.estimate, found.std_error), (share.estimate, share.std_error))
 
 
 def test_combined_answers_can_be_combined_again(release):
@@ -63,9 +63,7 @@ def test_combined_answers_can_be_combined_again(release):
     care, tech, sales = (release.query(f"job = '{job}'") for job in ("Care", "Tech", "Sales"))
     found = (care - tech) - (sales - tech)
     direct = care - sales
-    np.testing.assert_allclose(
-        (found.estimate, found.standard_error), (direct.estimate, direct.standard_error)
-    )
+    np.testing.assert_allclose((found.estimate, found.std_error), (direct.estimate, direct.std_error))
 
 
 def test_answers_of_different_releases_are_not_combined(release):

@@ -32,7 +32,7 @@ def test_either_is_the_sum_of_cells_with_their_covariance(release, target):
     weights = np.array([[float(job == "Care" or sex == "Female") for job, sex in labels]])
     by_hand = table.estimates.linear(weights)
     np.testing.assert_allclose(found.estimate, by_hand.values[0])
-    np.testing.assert_allclose(found.standard_error, by_hand.standard_errors[0], rtol=1e-6)
+    np.testing.assert_allclose(found.std_error, by_hand.standard_errors[0], rtol=1e-6)
 
 
 def test_either_is_both_counts_less_what_they_share(release):
@@ -47,7 +47,7 @@ def test_what_holds_and_what_does_not_make_all_rows(release):
     """With the same error, since all rows are known."""
     holds, fails = release.query(EITHER), release.query(f"NOT ({EITHER})")
     np.testing.assert_allclose(holds.estimate + fails.estimate, 800)
-    np.testing.assert_allclose(holds.standard_error, fails.standard_error, rtol=1e-6)
+    np.testing.assert_allclose(holds.std_error, fails.std_error, rtol=1e-6)
 
 
 def test_what_is_published_as_it_is_stays_exact(release):
@@ -56,7 +56,7 @@ def test_what_is_published_as_it_is_stays_exact(release):
     found = release.query(text)
     regions = release.counts(["sex", "region"])
     truth = sum(value for (sex, region), value, *_ in regions.cells() if sex == "Female" or region == "North")
-    assert (found.estimate, found.standard_error, found.certainty) == (truth, 0, Certainty.EXACT)
+    assert (found.estimate, found.std_error, found.certainty) == (truth, 0, Certainty.EXACT)
     drawn = release.query(text, target="population")
     assert drawn.certainty == Certainty.ESTIMATED
     assert drawn.low < truth < drawn.high
@@ -65,7 +65,7 @@ def test_what_is_published_as_it_is_stays_exact(release):
 def test_every_row_in_two_halves_is_sure_of_any_table(release):
     """A query that says nothing, in many words, is no draw."""
     found = release.query("sex = 'Female' OR NOT sex = 'Female'", target="population")
-    assert (found.estimate, found.standard_error) == (800, 0)
+    assert (found.estimate, found.std_error) == (800, 0)
 
 
 @pytest.mark.parametrize("largest", [tabulating.LARGEST_WITH_COVARIANCE, 0])
@@ -78,7 +78,7 @@ def test_a_table_among_either_adds_up_to_it(release, largest, monkeypatch):
     for (age,), value, error, low, high in table.cells():
         alone = release.query(f"age = '{age}' AND ({EITHER})")
         np.testing.assert_allclose(
-            (value, error, low, high), (alone.estimate, alone.standard_error, alone.low, alone.high)
+            (value, error, low, high), (alone.estimate, alone.std_error, alone.low, alone.high)
         )
 
 
@@ -112,7 +112,7 @@ def test_shares_and_differences_take_either(release):
     other = release.proportion("job = 'Care'", given="region = 'North' OR sex = 'Male'")
     np.testing.assert_allclose(between.estimate, share.estimate - other.estimate)
     found = share - other
-    np.testing.assert_allclose(found.standard_error, between.standard_error)
+    np.testing.assert_allclose(found.std_error, between.std_error)
 
 
 def test_analyses_take_either(release):

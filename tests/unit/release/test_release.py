@@ -355,7 +355,7 @@ def test_unperturbed_questions_are_answered_exactly(release):
     """Without a perturbed attribute there is no error."""
     answer = release.query("sex = 'Female' AND age < 55")
     truth = read_table(people(), SCHEMA).count_by(["sex", "age"]).counts[0, :2].sum()
-    assert (answer.estimate, answer.standard_error) == (truth, 0)
+    assert (answer.estimate, answer.std_error) == (truth, 0)
 
 
 def test_a_query_equals_its_cell_of_the_table(release):
@@ -363,7 +363,7 @@ def test_a_query_equals_its_cell_of_the_table(release):
     table = release.counts(["sex", "job"])
     answer = release.query("sex = 'Male' AND job = 'Tech'")
     assert answer.estimate == pytest.approx(table.values[1, 1], abs=1e-9)
-    assert answer.standard_error == pytest.approx(table.standard_errors[1, 1], abs=1e-9)
+    assert answer.std_error == pytest.approx(table.std_errors[1, 1], abs=1e-9)
 
 
 def test_a_restricted_table_shows_the_chosen_categories(release):
@@ -374,7 +374,7 @@ def test_a_restricted_table_shows_the_chosen_categories(release):
         (job, sex) for job in ("Sales", "Care") for sex in ("Female", "Male")
     ]
     assert np.allclose(part.values, whole.values[[0, 2]])
-    assert np.allclose(part.standard_errors, whole.standard_errors[[0, 2]])
+    assert np.allclose(part.std_errors, whole.std_errors[[0, 2]])
 
 
 def test_consistent_counts_are_feasible(release):
@@ -405,7 +405,7 @@ def test_proportions_are_ratios_of_counts(release):
     top = release.query("job = 'Tech' AND sex = 'Male'")
     bottom = release.query("sex = 'Male'")
     assert share.estimate == pytest.approx(top.estimate / bottom.estimate)
-    assert share.standard_error == pytest.approx(top.standard_error / bottom.estimate)
+    assert share.std_error == pytest.approx(top.std_error / bottom.estimate)
 
 
 def test_only_unbiased_numbers_are_called_unbiased(release):
@@ -452,4 +452,4 @@ def test_a_share_within_a_group_of_many_attributes_needs_no_large_table(tmp_path
     share = opened.proportion("job = 'a'", given=" AND ".join(f"{name} = '1'" for name in names))
     # All the attributes say the same, so one of them makes the same group.
     alone = opened.proportion("job = 'a'", given="q0 = '1'")
-    assert (share.estimate, share.standard_error) == (alone.estimate, alone.standard_error)
+    assert (share.estimate, share.std_error) == (alone.estimate, alone.std_error)

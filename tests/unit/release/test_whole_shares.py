@@ -19,7 +19,7 @@ def test_shares_of_all_and_none_of_a_group_are_exact(name, target):
     none = release.proportion("job = 'Tech'", given=group, target=target)
     for answer, share in ((every, 1.0), (none, 0.0)):
         assert answer.is_exact
-        assert (answer.estimate, answer.standard_error, answer.low, answer.high) == (share, 0.0, share, share)
+        assert (answer.estimate, answer.std_error, answer.low, answer.high) == (share, 0.0, share, share)
     difference = release.difference(group, given=group, versus="job = 'Tech'", target=target)
     assert difference.estimate == 1
     assert difference.is_exact

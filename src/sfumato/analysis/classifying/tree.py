@@ -15,9 +15,10 @@ from sfumato.analysis.classifying.rows import codes_of_rows
 from sfumato.analysis.numbers import NumberEstimate
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.charts import bar_chart
 from sfumato.values.number_text import show_with_error
 from sfumato.values.schema import Attribute
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +66,7 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(Tabular):
+class Tree(Charted):
     """A decision tree grown from the estimated counts of a release; a classifier as scikit-learn's are used.
 
     Parameters
@@ -216,3 +217,12 @@ class Tree(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns(self._nodes()))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the leaves with their estimated rows and predicted classes, as plain data."""
+        points = [
+            {"label": each["conditions"] or "all rows", "value": each["rows"], "kind": each["predicted"]}
+            for each in self._nodes()
+            if each["split"] is None
+        ]
+        return bar_chart(points, title="leaf", unit="rows", kind=self.of.name)

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.errors import ParameterError
+from sfumato.values.charts import interval_chart
 from sfumato.values.estimates import normal_quantile
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.tabular import Charted, interval_chart
+from sfumato.values.tabular import Charted
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,9 @@ class Draw(Tabular):
             f"Draw({self.place + 1} of {self.of.draws}: {listed(self.of.names)}; {counted(len(self), 'row')})"
         )
 
+    def __str__(self) -> str:
+        return self.summary()
+
     def __len__(self) -> int:
         return self.of.seen.number_of_rows
 

@@ -12,10 +12,11 @@ from sfumato.analysis.loglinear.fitting import fit_to_cells, refuse_unpreserved
 from sfumato.analysis.loglinear.model import Model, every_model
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError
 from sfumato.release.release import Release
+from sfumato.values.charts import bar_chart
 from sfumato.values.number_text import show_cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 MOST_ATTRIBUTES = 4
 """Of which there are 114 models; of five there are 6,894."""
@@ -59,7 +60,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class LoglinearSearch(Tabular):
+class LoglinearSearch(Charted):
     """Every hierarchical model of some attributes, tested.
 
     Parameters
@@ -138,6 +139,15 @@ class LoglinearSearch(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns([each.to_dict() for each in self.candidates]))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the p-values of models that were tested, as plain data."""
+        points = [
+            {"label": each.model, "value": each.p_value, "kind": "chosen" if each.is_chosen else "tested"}
+            for each in self.candidates
+            if each.p_value is not None
+        ]
+        return bar_chart(points, title="model", unit="p-value of the corrected test", kind="search")
 
 
 def search_loglinear(

@@ -17,10 +17,11 @@ from sfumato.analysis.routine import carry, drawing, quadratic_interval
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
+from sfumato.values.charts import separate_intervals
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -83,7 +84,7 @@ class MeasuredValue:
 
 
 @dataclass(frozen=True)
-class Measures(Tabular):
+class Measures(Charted):
     """How two attributes of a release go together, by every measure that is defined for them.
 
     Parameters
@@ -166,6 +167,15 @@ class Measures(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns([each.to_dict() for each in self.values]))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the measures that are defined, each on its own scale, as plain data."""
+        points = [
+            {"label": each.name, "estimate": each.estimate, "low": each.low, "high": each.high}
+            for each in self.values
+            if not each.undefined
+        ]
+        return separate_intervals(points, title=" with ".join(self.of))
 
 
 def measure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -11,6 +12,9 @@ import numpy as np
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 from sfumato.values.number_text import show_with_error
+
+LARGEST_SHARE_ERROR = 0.25
+"""Standard error of a share from which on the noise alone can put it outside 0 to 1."""
 
 FamilyName = Literal["logistic", "multinomial", "poisson", "linear"]
 
@@ -29,12 +33,15 @@ class Family:
         Size of a predictor beyond which no finite coefficient fits.
     largest_move
         What a coefficient may move in one step: where means saturate, a full step can overshoot for good.
+    is_share
+        Whether the means are shares of rows.
     """
 
     mean: Callable[[Floats], Floats]
     spread: Callable[[Floats], Floats]
     largest_predictor: float
     largest_move: float
+    is_share: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,8 @@ def _exponential(predictors: Floats) -> Floats:
 
 
 FAMILIES: Mapping[FamilyName, Family] = {
-    "logistic": Family(_shares, _spread_of_shares, 15, 4),
-    "multinomial": Family(_shares, _spread_of_shares, 15, 4),
+    "logistic": Family(_shares, _spread_of_shares, 15, 4, is_share=True),
+    "multinomial": Family(_shares, _spread_of_shares, 15, 4, is_share=True),
     "poisson": Family(_exponential, lambda predictors: _exponential(predictors)[:, :, None], 30, 4),
     "linear": Family(
         lambda predictors: predictors, lambda predictors: np.ones((*predictors.shape, 1)), np.inf, np.inf
@@ -185,7 +192,14 @@ class GeneralizedLinearModel:
             return f"the estimated counts leave {response} among {pattern} without any spread"
         mean = counts.ratio(outcomes, alike.astype(float))
         value, error = float(mean.values[0]), float(mean.standard_errors[0])
-        return f"the estimates put {response} among {pattern} at {show_with_error(value, error)}"
+        told = f"the estimates put {response} among {pattern} at {show_with_error(value, error)}"
+        if not self.family.is_share or error <= LARGEST_SHARE_ERROR:
+            return told
+        more = math.ceil(round((error / LARGEST_SHARE_ERROR) ** 2, 6))
+        return (
+            f"{told}, which noise alone explains: about {more:,} times as many rows with the same noise would bring that error to "
+            f"{LARGEST_SHARE_ERROR:g}, at which a half is told from none and from all"
+        )
 
     def describe_direction(self, direction: Floats, counts: Estimates) -> str:
         """The term that a direction is mostly about, and the covariates that fewest rows have."""

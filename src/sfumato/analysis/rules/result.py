@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.analysis.asking import as_columns
 from sfumato.analysis.measures.measuring import MeasuredValue
+from sfumato.values.charts import scatter_chart
 from sfumato.values.number_text import counted, percent, percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 if TYPE_CHECKING:
     from sfumato.analysis.rules.mining import Settings
@@ -99,7 +100,7 @@ def _numbers(measured: MeasuredValue) -> tuple[tuple[str, float], ...]:
 
 
 @dataclass(frozen=True)
-class Rules(Tabular):
+class Rules(Charted):
     """Rules of a release, or of rows, with the sets they come from.
 
     Parameters
@@ -239,6 +240,17 @@ class Rules(Tabular):
     def to_arrow(self) -> Any:
         """A pyarrow table with a row for each rule."""
         return _arrow([each.to_dict() for each in self.rules], _EMPTY_RULES)
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the rules by support, confidence and lift, as plain data."""
+        points = [
+            {
+                "label": str(each),
+                **{name: getattr(each, name).estimate for name in ("support", "confidence", "lift")},
+            }
+            for each in self.rules
+        ]
+        return scatter_chart(points, across="support", up="confidence", colour="lift")
 
     def sets_to_arrow(self) -> Any:
         """A pyarrow table with a row for each frequent set."""

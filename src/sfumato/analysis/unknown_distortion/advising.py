@@ -12,10 +12,11 @@ from sfumato.analysis.published import PublishedRows
 from sfumato.analysis.unknown_distortion.properties import KNOWLEDGE, PROPERTIES, Knowledge, Part, Property
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.release.release import Release
+from sfumato.values.charts import verdict_chart
 from sfumato.values.number_text import show_cell
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 Verdict = Literal["valid", "direction known", "not valid"]
 
@@ -50,7 +51,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Advice(Tabular):
+class Advice(Charted):
     """What may be concluded from published rows as they stand.
 
     Parameters
@@ -127,6 +128,11 @@ class Advice(Tabular):
         import pyarrow as pa
 
         return pa.table(as_columns([each.to_dict() for each in self.judged]))
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the verdicts, as plain data."""
+        points = [{"label": f"{each.about} {each.task}", "verdict": each.verdict} for each in self.judged]
+        return verdict_chart(points, title="")
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from sfumato.errors import ParameterError
 from sfumato.laws import Target, refuse_unknown_target
 from sfumato.release.release import Release
 from sfumato.values.arrays import Floats
+from sfumato.values.charts import bar_chart
 from sfumato.values.feasibility import most_likely
 from sfumato.values.number_text import show_cell
 from sfumato.values.schema import Attribute
-from sfumato.values.tabular import Tabular
+from sfumato.values.tabular import Charted
 
 LEAST_EIGENVALUE = 1e-9
 """Share of the largest below which a direction has no spread: the matrix says exactly what is published there."""
@@ -27,7 +28,7 @@ LEVEL = 0.05
 
 
 @dataclass(frozen=True)
-class Suspicion(Tabular):
+class Suspicion(Charted):
     """Whether a published margin could come from a suspected matrix.
 
     Parameters
@@ -87,6 +88,15 @@ class Suspicion(Tabular):
         import pyarrow as pa
 
         return pa.table({name: list(getattr(self, name)) for name in ("categories", "published", "expected")})
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of published counts beside expected ones, as plain data."""
+        points = [
+            {"label": label, "value": float(value), "kind": kind}
+            for kind in ("published", "expected")
+            for label, value in zip(self.categories, getattr(self, kind), strict=True)
+        ]
+        return bar_chart(points, title=self.attribute, unit="rows", kind="count")
 
 
 def check_matrix(

@@ -234,7 +234,7 @@ def test_counts_of_ratings_come_near_the_truth_when_nothing_is_cut(tmp_path):
     rows = ratings().to_pydict()
     true = sum(m == "m1" and s == "5" for m, s in zip(rows["movie"], rows["stars"], strict=True))
     answer = release.query("movie = 'm1' AND stars = '5'")
-    assert abs(answer.estimate - true) < 5 * answer.standard_error
+    assert abs(answer.estimate - true) < 5 * answer.std_error
 
 
 def test_a_plan_of_ratings_counts_people_by_column():

@@ -34,7 +34,7 @@ def test_a_margin_is_answered_and_an_association_is_not(tmp_path):
     truth = table.count_by(["job"]).counts
     answers = release.counts(["job"])
     # Six standard errors: a seeded draw is that far off once in a billion.
-    assert (np.abs(answers.values - truth) < 6 * answers.standard_errors).all()
+    assert (np.abs(answers.values - truth) < 6 * answers.std_errors).all()
     with pytest.raises(NotIdentifiableError):
         release.query("sex = 'Female' AND job = 'Care'")
     assert release.query("sex = 'Female' AND job = 'Care'", estimator="paper").estimate > 0

@@ -49,7 +49,7 @@ def test_questions_are_asked_in_the_original_categories(release):
 def test_a_condition_inside_a_value_is_bounded_and_spread_evenly(release):
     """Four rows in [0,20): between 0 and 4 are under 10, 2 by assumption, variance 4 x 1/4."""
     answer = release.query("age < 10")
-    assert (answer.estimate, answer.standard_error) == (2.0, 1.0)
+    assert (answer.estimate, answer.std_error) == (2.0, 1.0)
     assert answer.bounds == (0.0, 4.0)
     assert "equally frequent" in answer.estimator
 
@@ -82,7 +82,7 @@ def test_shares_use_the_covariance_of_both_counts(release):
     """Of 4 rows under 20, half are under 10 by assumption: variance 4 x 1/4 over 16."""
     answer = release.proportion("age < 10", given="age < 20")
     assert answer.estimate == 0.5
-    assert answer.standard_error == pytest.approx(0.25)
+    assert answer.std_error == pytest.approx(0.25)
 
 
 def test_errors_in_advance_are_refused_with_the_reason(release):

@@ -105,10 +105,10 @@ def test_estimates_are_near_the_truth(table, tmp_path):
     for by in (["job"], ["sex", "job"], ["region", "age"]):
         answer = release.counts(by)
         truth = table.count_by(by).counts
-        assert (np.abs(answer.values - truth) <= 6 * answer.standard_errors).all()
+        assert (np.abs(answer.values - truth) <= 6 * answer.std_errors).all()
     asked = release.query(QUESTION)
     truth = np.sum((table.count_by(["sex", "job"]).counts)[0, 2])
-    assert abs(asked.estimate - truth) <= 6 * asked.standard_error
+    assert abs(asked.estimate - truth) <= 6 * asked.std_error
     share = release.proportion("job = 'Care'", given="sex = 'Female'")
     assert share.estimate == pytest.approx(0.7, abs=0.1)
 

@@ -41,7 +41,7 @@ def test_estimates_are_those_worked_by_hand(table):
     answered = release.counts(["leite", "café"])
     assert answered.values[1, 1] == pytest.approx((one * other).sum())
     variance = (one**2 * other**2).sum() - (one * other).sum()
-    assert answered.standard_errors[1, 1] == pytest.approx(np.sqrt(variance))
+    assert answered.std_errors[1, 1] == pytest.approx(np.sqrt(variance))
 
 
 def test_every_question_is_asked_of_items(table):
@@ -54,7 +54,7 @@ def test_every_question_is_asked_of_items(table):
         found = release.counts(pair)
         errors = np.abs(found.values - truth.count_by(pair).counts)
         # Six standard errors: a correct build exceeds them about once in 10^8 cells.
-        assert (errors <= 6 * found.standard_errors).all()
+        assert (errors <= 6 * found.std_errors).all()
     assert release.query("leite = 'yes' OR \"café\" = 'yes'").estimate > 0
     assert release.measures("leite", "café")["lift"].estimate > 1
 

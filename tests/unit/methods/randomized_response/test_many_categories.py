@@ -72,7 +72,7 @@ def test_questions_take_no_square(release, monkeypatch, ask):
     forbid_squares(monkeypatch)
     answer = ask(load_release(release))
     assert np.isfinite(answer.estimate)
-    assert answer.standard_error > 0
+    assert answer.std_error > 0
 
 
 @pytest.mark.parametrize("target", ["table", "population"])
@@ -92,4 +92,4 @@ def test_one_question_and_its_cell_agree(release):
     opened = load_release(release)
     cell = next(cell for cell in opened.counts(["code", "sex"]).cells() if cell[0] == ("c0001", "F"))
     alone = opened.query("code = 'c0001' AND sex = 'F'")
-    assert (alone.estimate, alone.standard_error) == pytest.approx((cell[1], cell[2]))
+    assert (alone.estimate, alone.std_error) == pytest.approx((cell[1], cell[2]))

@@ -126,10 +126,10 @@ def test_a_release_of_weights_answers_queries(tmp_path):
     assert release.number_of_rows < 3_000
     women = release.query("sex = 'Female'")
     assert women.estimate == table.count_by(["sex"]).counts[0]
-    assert women.standard_error == pytest.approx(0, abs=1e-6)
+    assert women.std_error == pytest.approx(0, abs=1e-6)
     care = release.query("job = 'Care'")
     truth = table.count_by(["job"]).counts[2]
-    assert abs(care.estimate - truth) < 5 * care.standard_error
+    assert abs(care.estimate - truth) < 5 * care.std_error
 
 
 def test_merged_values_are_learned_recorded_and_used_again(tmp_path):

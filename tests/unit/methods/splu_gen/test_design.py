@@ -205,10 +205,10 @@ def test_a_query_on_a_release_is_answered_flagged_and_by_every_estimator(tmp_pat
     release = publish(read_table(rows(5_000), ONE), SPLUGen(gamma=3), tmp_path / "r", seed=1)
     question = "area = 'a' AND job = 'job-1'"
     answer = release.query(question)
-    assert answer.standard_error > 0
+    assert answer.std_error > 0
     assert answer.note.split(":")[0] in {"small sum", "grey", "large sum"}
-    assert np.isnan(release.query(question, estimator="pairwise").standard_error)
-    assert np.isnan(release.query(question, estimator="paper").standard_error)
+    assert np.isnan(release.query(question, estimator="pairwise").std_error)
+    assert np.isnan(release.query(question, estimator="paper").std_error)
     assert "note" in answer.to_dict()
 
 
@@ -218,7 +218,7 @@ def test_a_saturated_release_says_why_it_refuses(tmp_path):
     release = publish(read_table(rows(2_000, shares=shares), ONE), SPLUGen(gamma=2), tmp_path / "r", seed=1)
     with pytest.raises(NotIdentifiableError, match="every group"):
         release.query("area = 'a' AND job = 'job-1'")
-    assert release.query("job = 'job-1'").standard_error > 0
+    assert release.query("job = 'job-1'").std_error > 0
     where = Selection.parse("area = 'a'", release.schema)
     assert release.law.contrast(release, "job", 1, 2, where).standard_errors[0] > 0
 
