@@ -51,13 +51,12 @@ def mean(
         Of the interval, and what it is about.
     """
     cells, counts, numbers = _scored(release, attribute, where, scores)
-    quantile = normal_quantile(confidence_level)
-    value, error = _mean(counts, numbers.values, target)
-    low, _ = _interval(*_mean(counts, numbers.lows, target), quantile)
-    _, high = _interval(*_mean(counts, numbers.highs, target), quantile)
+    found = _mean(counts, numbers.values, target)
+    low, _ = _interval(_mean(counts, numbers.lows, target), confidence_level)
+    _, high = _interval(_mean(counts, numbers.highs, target), confidence_level)
     return _result(
         f"mean of {attribute}",
-        (value, error, *_interval(value, error, quantile)),
+        (float(found.values[0]), float(found.standard_errors[0]), *_interval(found, confidence_level)),
         (cells, confidence_level, target),
         hidden=(low, high) if numbers.is_binned else None,
     )
@@ -78,12 +77,14 @@ def variance(
     """
     cells, counts, numbers = _scored(release, attribute, where, scores)
     rows = counts.values.sum()
-    center, error_of_mean = _mean(counts, numbers.values, target)
+    middle = _mean(counts, numbers.values, target)
+    center = float(middle.values[0])
     raw = float((numbers.values - center) ** 2 @ counts.values / rows)
     gradient = ((numbers.values - center) ** 2 - raw) / rows
-    carried = carry(np.array([raw]), gradient[None, :], counts, target)
-    value, error = raw + error_of_mean**2, float(carried.standard_errors[0])
-    low, high = _interval(value, error, normal_quantile(confidence_level))
+    value = raw + float(middle.variances[0])
+    carried = carry(np.array([value]), gradient[None, :], counts, target)
+    error = float(carried.standard_errors[0])
+    low, high = _interval(carried, confidence_level)
     within = float((numbers.highs - numbers.lows) ** 2 @ counts.values / rows / 12)
     notes = (
         (
@@ -178,7 +179,7 @@ def correlation(
     value = float(formula(counts.values))
     carried = carry(np.array([value]), differentiate(formula, counts.values)[None, :], counts, target)
     error = float(carried.standard_errors[0])
-    low, high = _interval(value, error, normal_quantile(confidence_level))
+    low, high = _interval(carried, confidence_level)
     return _result(
         f"correlation of {first} and {second}",
         (value, error, max(low, -1.0), min(high, 1.0)),
@@ -208,15 +209,15 @@ def _scored(
     return cells, counts, Scores(numbers.values[kept], numbers.lows[kept], numbers.highs[kept])
 
 
-def _mean(counts: Estimates, numbers: Floats, target: Target) -> tuple[float, float]:
+def _mean(counts: Estimates, numbers: Floats, target: Target) -> Estimates:
     rows = counts.values.sum()
     value = float(numbers @ counts.values / rows)
-    carried = carry(np.array([value]), ((numbers - value) / rows)[None, :], counts, target)
-    return value, float(carried.standard_errors[0])
+    return carry(np.array([value]), ((numbers - value) / rows)[None, :], counts, target)
 
 
-def _interval(value: float, error: float, half_width: float) -> tuple[float, float]:
-    return value - half_width * error, value + half_width * error
+def _interval(found: Estimates, confidence_level: float) -> tuple[float, float]:
+    low, high = found.intervals(confidence_level)
+    return float(low[0]), float(high[0])
 
 
 def _excess(counts: Estimates, weights: Floats, target: Target) -> tuple[float, float]:

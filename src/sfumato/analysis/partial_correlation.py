@@ -13,7 +13,6 @@ from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.routine import carry
 from sfumato.errors import NoSolutionError, QueryError
 from sfumato.laws import Target
-from sfumato.values.estimates import Estimates
 
 
 def partial_correlation(
@@ -69,7 +68,7 @@ def partial_correlation(
             reason="undefined",
         )
     found = carry(np.array([value]), differentiate(_formula, counts.values)[None, :], counts, target)
-    low, high = Estimates(found.values, found.variances).intervals(confidence_level)
+    low, high = found.intervals(confidence_level)
     ends = float(np.clip(low[0], -1, 1)), float(np.clip(high[0], -1, 1))
     return NumberEstimate(
         f"correlation of {sides[0].text} and {sides[1].text} given {sides[2].text}",

@@ -111,12 +111,13 @@ def carry(
     if noise.left_open is not None:
         # To first order a function moves with what was left open as the weighted sum of the counts does.
         covariance = covariance + np.diag(np.clip(noise.variances - np.diagonal(covariance), 0, None))
+    heavy = noise.fourth_cumulants
     if target == "table":
-        return Estimates(values, noise.variances, covariance)
+        return Estimates(values, noise.variances, covariance, fourth_cumulants=heavy)
     if draw is None:
         draw = drawing(gradient, counts.values)
     variances = noise.variances + np.clip(np.diagonal(draw), 0, None)
-    return Estimates(values, variances, covariance + draw)
+    return Estimates(values, variances, covariance + draw, fourth_cumulants=heavy)
 
 
 def drawing(gradient: Floats, counts: Floats) -> Floats:

@@ -12,7 +12,6 @@ from sfumato.analysis.routine import carry
 from sfumato.errors import NoSolutionError
 from sfumato.laws import Target
 from sfumato.values.arrays import Integers
-from sfumato.values.estimates import Estimates
 
 APPARENT = "where the classifier was learned from this release, this is its apparent error, which is too small; ask another release"
 
@@ -62,8 +61,7 @@ def prediction_error(
         )
     share = float(is_wrong @ counts.values) / total
     error = carry(np.array([share]), (is_wrong - share)[None, :] / total, counts, target)
-    kept = Estimates(error.values, error.variances)
-    low, high = kept.intervals(confidence_level)
+    low, high = error.intervals(confidence_level)
     ends = float(np.clip(low[0], 0, 1)), float(np.clip(high[0], 0, 1))
     return NumberEstimate(
         f"share of rows whose {of} is predicted wrongly",

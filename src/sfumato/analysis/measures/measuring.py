@@ -21,6 +21,7 @@ from sfumato.values.charts import separate_intervals
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
+from sfumato.values.score_intervals import heavier_quantiles
 from sfumato.values.tabular import Charted
 
 if TYPE_CHECKING:
@@ -220,7 +221,10 @@ def measure(
     table.refuse_empty_margins("no measure is defined")
     half_width = half_width_of("chebyshev" if interval == "chebyshev" else "normal", confidence_level)
     declared = _chosen(only, table.shape)
-    values = tuple(value_of(each, table, half_width, target) for each in declared)
+    values = tuple(
+        value_of(each, table, half_width, target, holds_for_any_law=interval == "chebyshev")
+        for each in declared
+    )
     if interval == "bootstrap":
         cells = resampled(cast("Release", release), table, where)
         values = tuple(
@@ -253,8 +257,18 @@ def _chosen(only: Sequence[str] | None, shape: tuple[int, int]) -> list[Measure]
     return [each for name, each in fitting.items() if only is None or name in only]
 
 
-def value_of(declared: Measure, table: Crossed, half_width: float, target: Target) -> MeasuredValue:
-    """One measure of estimated counts, with the range of so many standard errors to each side."""
+def value_of(
+    declared: Measure,
+    table: Crossed,
+    half_width: float,
+    target: Target,
+    *,
+    holds_for_any_law: bool = False,
+) -> MeasuredValue:
+    """One measure of estimated counts, with the range of so many standard errors to each side.
+
+    Of normal ranges, somewhat more where the law says that its errors have heavier tails; Chebyshev's hold for any.
+    """
     counts = table.counts
     missing = _missing(declared, table)
     if missing:
@@ -268,6 +282,8 @@ def value_of(declared: Measure, table: Crossed, half_width: float, target: Targe
     raw = float(np.real(formula(counts.values + 0j)))
     carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
     error, bias = float(carried.standard_errors[0]), 0.0
+    if not holds_for_any_law:
+        half_width = float(np.max(heavier_quantiles(half_width, carried.variances, carried.fourth_cumulants)))
     ends = raw - half_width * error, raw + half_width * error
     if declared.is_quadratic:
         noise = covariance_about(counts, target)

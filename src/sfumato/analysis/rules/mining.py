@@ -259,14 +259,15 @@ def _rule(
     first = tuple(place for place in both if place not in second)
     texts = [tuple(supports.items[place].text for place in each) for each in (first, second)]
     crossed = Crossed((_side(texts[0]), _side(texts[1])), supports.cells(both, first, second))
-    confidence = _measured("confidence", crossed, ranges.derived, settings.target)
+    is_chebyshev = settings.interval == "chebyshev"
+    confidence = _measured("confidence", crossed, ranges.derived, settings.target, is_chebyshev=is_chebyshev)
     decided = settings.decided(confidence.estimate, confidence.low, confidence.high)
     # No number passes a threshold that it cannot be held against.
     if not decided >= settings.minimum_confidence:
         return None
     bias = 0.0 if confidence.undefined else _confidence_bias(crossed, settings.target)
     support = _measured("support", crossed, ranges.support, settings.target)
-    lift = _measured("lift", crossed, ranges.derived, settings.target)
+    lift = _measured("lift", crossed, ranges.derived, settings.target, is_chebyshev=is_chebyshev)
     return Rule(texts[0], texts[1], support, confidence, lift, bias)
 
 
@@ -279,13 +280,15 @@ _NOT_ASKED = Predicate(())
 """Of a classification that only names things."""
 
 
-def _measured(name: str, crossed: Crossed, half_width: float, target: Target) -> MeasuredValue:
+def _measured(
+    name: str, crossed: Crossed, half_width: float, target: Target, *, is_chebyshev: bool = False
+) -> MeasuredValue:
     declared = MEASURES[name]
     cells = crossed.counts.values
     margins = {"support": cells.sum(), "confidence": cells[2] + cells[3]}
     divisor = min(cells[2] + cells[3], cells[1] + cells[3]) if name == "lift" else margins[name]
     if divisor > 0:
-        found = value_of(declared, crossed, half_width, target)
+        found = value_of(declared, crossed, half_width, target, holds_for_any_law=is_chebyshev)
         if not found.undefined:
             return found
         reason = found.undefined
