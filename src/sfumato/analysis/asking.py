@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.errors import NoSolutionError, QueryError, TooLargeError, nearest
 from sfumato.laws import Target
-from sfumato.laws.asking import LARGEST_COVARIANCE
+from sfumato.laws.asking import LARGEST_COVARIANCE, answer, binding
 from sfumato.release.release import Release
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
@@ -24,7 +24,10 @@ from sfumato.values.number_text import show_with_error
 from sfumato.values.occupied_estimates import OccupiedEstimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
+from sfumato.values.selection import Selection, Tabulation
+
+LARGEST_ANALYSED = 2_000
+"""Cells whose covariance an analysis asks for, twice as many as a table's: a measure of so many takes some seconds, and a matrix 32 MB."""
 
 MOST_CLASSES = 100
 """Combinations of classes that are asked for one by one where their cells are too many: the law looks at all pairs."""
@@ -185,15 +188,34 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
         # Published as they are: nothing varies, so nothing varies together.
         size = estimates.values.size
         estimates = dataclasses.replace(estimates, covariance=np.zeros((size, size)))
+    if estimates.covariance is None and isinstance(release, Release):
+        estimates = _with_covariance(release, tuple(names), where, estimates)
     if estimates.covariance is None:
+        size = estimates.values.size
+        reason = (
+            f"the covariance of at most {LARGEST_ANALYSED:,} is computed"
+            if size > LARGEST_ANALYSED
+            else "the release's law gives no covariance between them"
+            if not where.strip()
+            else "the release's law gives no covariance between them among rows chosen like that"
+        )
         raise TooLargeError(
-            f"a table over {', '.join(names)} has {estimates.values.size:,} cells, and the release's law gives the "
-            f"covariance of at most {LARGEST_COVARIANCE:,}. Name fewer attributes, or where conditions may stand for attributes, "
-            "conditions on those with many categories."
+            f"a table over {', '.join(names)} has {size:,} cells, and {reason}. Name fewer attributes, or where conditions may "
+            "stand for attributes, conditions on those with many categories."
         )
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
     codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
     return CellCounts(codes, estimates, table)
+
+
+def _with_covariance(release: Release, names: tuple[str, ...], where: str, found: Estimates) -> Estimates:
+    """The same numbers with the covariance that a table of them is spared, where it can be had."""
+    among = Predicate.parse(where, release.schema)
+    if found.values.size > LARGEST_ANALYSED or len(among.parts) != 1:
+        return found
+    asked = (binding(Tabulation(names, among.single()), release.schema),)
+    formula = release.law.formula(release, asked)
+    return answer(formula, asked, "table", largest_covariance=LARGEST_ANALYSED)
 
 
 def ask_sums(release: Countable, names: Sequence[str], *, where: str = "") -> CellCounts:

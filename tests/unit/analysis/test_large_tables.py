@@ -105,14 +105,40 @@ def test_what_stays_too_large_is_refused_with_its_size(name):
     """Nothing is left out in silence."""
     release = RELEASES[name]
     for ask in (
-        lambda: release.regression(f"{HIGH} ~ place"),
-        lambda: release.measures("place", "y"),
+        lambda: release.regression(f"{HIGH} ~ place*a"),
         lambda: release.loglinear("place*y + a"),
+        lambda: release.independence("place", "y", given=["b"]),
     ):
-        with pytest.raises(
-            TooLargeError, match="cells, and the release's law gives the covariance of at most 1,000"
-        ):
+        with pytest.raises(TooLargeError, match="cells, and the covariance of at most 2,000 is computed"):
             ask()
+
+
+@pytest.mark.parametrize("name", ["randomized", "buckets", "samples"])
+def test_measures_and_tests_of_some_more_classes_than_a_table_has_covariances_for(name):
+    """250 places by six: what the counts are is what the release counts, and conditions on the same agree with it."""
+    release = RELEASES[name]
+    cells = ask_two_way(release, "place", "y")
+    np.testing.assert_allclose(cells.counts.values, release.counts(["place", "y"]).estimates.values)
+    assert cells.counts.covariance.shape == (1_500, 1_500)
+    # Any sum of the cells has about the error that the release itself gives the sum; buckets estimate it from the sum.
+    weights = np.zeros((1, 1_500))
+    weights[0, 6 * 17 + 3 : 6 * 17 + 6] = 1
+    asked = release.query(f"place = '17' AND {HIGH}")
+    assert cells.counts.linear(weights).standard_errors[0] == pytest.approx(asked.std_error, rel=0.05)
+
+
+def test_a_law_without_a_covariance_says_that_it_has_none():
+    """Decoys among many public groups: fewer cells than could be, and no covariance between them."""
+    with pytest.raises(
+        TooLargeError, match="1,500 cells, and the release's law gives no covariance between them"
+    ):
+        RELEASES["decoys"].measures("place", "y")
+
+
+def test_rows_chosen_by_or_leave_large_tables_without_a_covariance():
+    """The reason is the choice of rows, not the size."""
+    with pytest.raises(TooLargeError, match="among rows chosen like that"):
+        RELEASES["buckets"].measures("place", "y", where="a = '1' OR b = '2'")
 
 
 def test_noisy_covariates_are_not_taken_for_known():

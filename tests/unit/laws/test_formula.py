@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sfumato.laws.asking import (
+    LARGEST_COVARIANCE,
     Formula,
     answer,
     binomial_limits,
@@ -264,8 +265,10 @@ def test_fourth_cumulants_stay_with_their_numbers():
 def test_the_covariance_is_left_out_of_more_than_a_thousand_numbers():
     """A thousand have one."""
     formula = Stated(ALL_ESTIMATED)
-    assert formula.has_covariance(CELLS, 1_000)
-    assert not formula.has_covariance(CELLS, 1_001)
+    assert LARGEST_COVARIANCE == 1_000
+    assert formula.has_covariance(CELLS, 1_000, LARGEST_COVARIANCE)
+    assert not formula.has_covariance(CELLS, 1_001, LARGEST_COVARIANCE)
+    assert formula.has_covariance(CELLS, 1_001, 2_000)
 
 
 def test_an_error_that_a_law_could_not_compute_is_a_row_and_an_impossible_question_has_none():

@@ -107,10 +107,10 @@ class Formula(ABC):
         del asked
         return None
 
-    def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
-        """Whether the covariance between so many numbers is worth its memory and time."""
+    def has_covariance(self, asked: Sequence[Tabulation], number: int, largest: int) -> bool:
+        """Whether the covariance between so many numbers is worth its memory and time, where up to ``largest`` may be."""
         del asked
-        return number <= LARGEST_COVARIANCE
+        return number <= largest
 
     def shared(self, one: Tabulation, other: Tabulation) -> Floats:
         """Estimated rows that are in both, for all pairs of cells of two tabulations, ``(cells, cells)``.
@@ -127,7 +127,12 @@ class Formula(ABC):
 
 
 def answer(
-    formula: Formula, asked: Sequence[Tabulation], target: Target, sums: Floats | None = None
+    formula: Formula,
+    asked: Sequence[Tabulation],
+    target: Target,
+    sums: Floats | None = None,
+    *,
+    largest_covariance: int | None = None,
 ) -> Estimates:
     """Estimates of all cells of all tabulations, one after the other: the only way a law answers.
 
@@ -137,6 +142,8 @@ def answer(
         What to ask of what, about whom.
     sums
         Answer these sums of the numbers instead, ``(k, n)`` of 0 and 1, each over cells that do not overlap.
+    largest_covariance
+        Numbers up to which the covariance is computed, in the place of :data:`LARGEST_COVARIANCE`.
     """
     parts = [_cells(formula, each) for each in asked]
     of_table = Estimates(
@@ -147,7 +154,8 @@ def answer(
         fourth_cumulants=_fourth_cumulants(formula, asked, [each.values.size for each in parts]),
     ).open_between(formula.left_open(asked))
     shared = None
-    if formula.has_covariance(asked, of_table.values.size):
+    largest = LARGEST_COVARIANCE if largest_covariance is None else largest_covariance
+    if formula.has_covariance(asked, of_table.values.size, largest):
         of_table = replace(of_table, covariance=_whole(asked, formula.covariance))
         shared = _whole(asked, formula.shared) if target == "population" else None
     numbers = [each.values.size for each in parts]

@@ -152,12 +152,12 @@ class DecoyCounts(Formula):
         whole = between_cells(self._predicates(one), left) + np.diag(self._floors(one).ravel())
         return whole[np.ix_(order, order)]
 
-    def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
+    def has_covariance(self, asked: Sequence[Tabulation], number: int, largest: int) -> bool:
         """Not between too many public combinations either, nor where no table holds them together."""
         drawn = [each for each in asked if self._is_drawn(each)]
         predicates = sum(math.prod(shape_of(self.schema, each, self._shown(each))) for each in drawn)
         few = self._published_counts.is_one_table and predicates <= MOST_PREDICATES
-        return few and super().has_covariance(asked, number)
+        return few and super().has_covariance(asked, number, largest)
 
     @cached_property
     def _are_meetings_unknown(self) -> bool:

@@ -120,7 +120,7 @@ class SeveralDecoys(Formula):
             found = found + covariance(first, second, meeting, left.weights[name], right.weights[name])
         return found
 
-    def has_covariance(self, asked: Sequence[Tabulation], number: int) -> bool:
+    def has_covariance(self, asked: Sequence[Tabulation], number: int, largest: int) -> bool:
         """Not between too many cells of the other attributes."""
         for each in asked:
             shape = dict(zip(each.by, shape_of(self.schema, each), strict=True))
@@ -130,7 +130,7 @@ class SeveralDecoys(Formula):
             ]
             if max(others, default=0) * len(asked) > MOST_PREDICATES:
                 return False
-        return super().has_covariance(asked, number)
+        return super().has_covariance(asked, number, largest)
 
     def _unseen(self, asked: Tabulation) -> Floats:
         """For each cell, the variances of the values in it that no published row shows."""
