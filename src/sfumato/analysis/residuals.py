@@ -93,7 +93,8 @@ def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> Residu
     -----
     To first order the fitted counts move with the estimated ones by ``Q = diag(mu) X (X' diag(mu) X)^-1 X'``, so the residuals have
     covariance ``C = (I - Q) Cov (I - Q)'``, where Cov is that of the counts about the population. With ``G = D^-1/2 C D^-1/2``, D the
-    fitted counts, ``X2 tr(G) / tr(G^2)`` is referred to chi-square on ``tr(G)^2 / tr(G^2)`` degrees.
+    fitted counts, ``X2 tr(G) / tr(G^2)`` is referred to chi-square on ``tr(G)^2 / tr(G^2)`` degrees. Where the law states heavier tails than
+    normal ones, half of what they add to the variance of X2 is added to ``tr(G^2)``; Wald's test does not know of them.
 
     References
     ----------
@@ -119,6 +120,9 @@ def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> Residu
     residuals = rest.T @ ((counts.values - fitted) / roots)
     pearson = float(residuals @ residuals)
     trace, squares = float(np.trace(scaled)), float((scaled * scaled.T).sum())
+    if counts.fourth_cumulants is not None:
+        # A square of noise with heavier tails than normal ones varies by its fourth cumulant besides.
+        squares += float(np.square((rest**2).sum(axis=1) / fitted) @ counts.fourth_cumulants) / 2
     if trace <= 0:
         raise NoSolutionError(
             "the estimated covariance leaves the residuals without any spread: noise is too strong for a test here. Merge "

@@ -13,8 +13,10 @@ from published_rows import category_attribute
 from samples import SCHEMA, people
 from sfumato import Anatomy, RandomizedResponse, SPLUGen, read_table
 from sfumato.analysis.independence import independence
+from sfumato.analysis.residuals import judge_residuals
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.testing import in_memory, release_in_memory
+from sfumato.values.estimates import Estimates
 
 CLOSE = 1e-6
 """The digits to which the examples were written down."""
@@ -230,3 +232,28 @@ def test_where_cells_are_few_rows_walds_test_is_warned_of():
     assert few.notes == (
         "3 of 12 expected counts are below 5: Wald's test then rejects too often, go by the corrected one",
     )
+
+
+def test_noise_with_heavy_tails_leaves_fewer_degrees_of_freedom():
+    """By hand, 2 by 2 with equal cells of 250: the one free residual is (1, -1, -1, 1) / 2 in units of the root of 250.
+
+    Its square has the variance 2 s^2 of a normal one and, of Laplace noise, four cumulants of 12 b^4 times (1/4 / 250)^2 besides.
+    """
+    variance, cumulant = 800.0, 12 * 20.0**4
+    counts = Estimates(
+        np.array([255.0, 245.0, 245.0, 255.0]),
+        np.full(4, variance),
+        variance * np.eye(4),
+        fourth_cumulants=np.full(4, cumulant),
+    )
+    design = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]], dtype=float)
+    found = judge_residuals(counts, np.full(4, 250.0), design)
+    # The draw of the rows adds one, and nothing along the fitted counts themselves.
+    spread = variance / 250 + (255 + 245 + 245 + 255) / 4 / 250
+    heavier = 4 * cumulant * (0.25 / 250) ** 2
+    np.testing.assert_allclose(found.degrees, 2 * spread**2 / (2 * spread**2 + heavier), rtol=1e-3)
+    np.testing.assert_allclose(found.statistic / found.pearson, found.degrees / spread, rtol=1e-3)
+    light = judge_residuals(
+        Estimates(counts.values, counts.variances, counts.covariance), np.full(4, 250.0), design
+    )
+    assert light.degrees == pytest.approx(1)
