@@ -2,7 +2,7 @@
 
 ``python benchmarks/adult_frontier.py --out FOLDER`` goes on where it was stopped; ``--seconds`` stops it by itself. It prints the
 processor time of all results, and exits with 1 when it is more than two cores have in twenty minutes. ``--picture`` writes the
-chart of the page as PNG.
+chart of the page as PNG, which needs chromium.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -57,7 +58,7 @@ def main() -> int:
         spent = sum(each["seconds"] for each in results)
         print(f"{len(results)} results, {spent:.0f} s of processor time (limit {LIMIT}).", file=sys.stderr)
     if options.picture is not None:
-        draw(folder / "comparison.json", options.picture)
+        draw(folder / "comparison.html", options.picture)
     return int(spent > LIMIT)
 
 
@@ -84,14 +85,20 @@ def prepare(out: Path) -> tuple[str, str]:
     return str(data), str(schema)
 
 
-def draw(comparison: Path, out: Path) -> None:
-    """The chart of the page as a picture."""
-    import vl_convert
+def draw(page: Path, out: Path) -> None:
+    """The chart as a browser draws it on the page: its colours and its width are the page's own."""
+    from playwright.sync_api import sync_playwright
 
-    from sfumato.report.frontier_page import frontier_figure
-
-    chart = frontier_figure(json.loads(comparison.read_text(encoding="utf-8"))["designs"]).chart
-    out.write_bytes(vl_convert.vegalite_to_png(chart, scale=2))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+        )
+        tab = browser.new_page(viewport={"width": 980, "height": 900}, device_scale_factor=1.5)
+        tab.goto(page.resolve().as_uri())
+        tab.wait_for_selector("figure svg")
+        tab.locator("figure").first.screenshot(path=out)
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -66,12 +66,14 @@ class Answers:
 
 def ask(release: Release, questions: Sequence[Predicate | None]) -> Answers:
     """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None)."""
-    found = np.full((3, len(questions)), np.nan)
+    # A workload drawn from few categories holds many questions more than once.
+    answers: dict[Predicate | None, Floats] = {None: np.full(3, np.nan)}
     with release.counting(part.names for each in questions if each is not None for part in each.parts):
-        for place, each in enumerate(questions):
-            if each is not None:
-                found[:, place] = _answered(release, each)
-    return Answers(*found)
+        for each in questions:
+            if each is not None and each not in answers:
+                answers[each] = _answered(release, each)
+    found = np.array([answers[each] for each in questions]).reshape(-1, 3)
+    return Answers(*found.T)
 
 
 def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Predicate]) -> list[Predicate | None]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sfumato.compare.answers import COVERED, ERROR
 from sfumato.compare.designs import Candidate
-from sfumato.compare.task import Outcome
+from sfumato.compare.task import LINKABLE_WITH, LINKABLE_WITHOUT, Outcome
 from sfumato.custody.audit.caps import CONTROL_SHARE, proved_cap
 from sfumato.custody.audit.scores import Difference, over_releases
 from sfumato.guarantees import Guarantee
@@ -83,9 +83,13 @@ class Point:
 
 
 def difference(found: Sequence[Outcome], read: Callable[[Outcome], tuple[float, float]]) -> Difference:
-    """Of something with and without the person in the table, over splits."""
+    """Of shares with and without the person in the table, over splits; as many people as the most linkable, or more."""
     pairs = np.array([read(each) for each in found])
-    return over_releases(pairs[:, 0], pairs[:, 1], CONTROL_SHARE)
+    people = (
+        mean([each.numbers.get(LINKABLE_WITH, 0.0) for each in found]),
+        mean([each.numbers.get(LINKABLE_WITHOUT, 0.0) for each in found]),
+    )
+    return over_releases(pairs[:, 0], pairs[:, 1], CONTROL_SHARE, people=people if all(people) else None)
 
 
 def mean(numbers: Sequence[float]) -> float:

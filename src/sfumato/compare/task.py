@@ -42,6 +42,9 @@ RARE_WITH, RARE_WITHOUT = "rare found, with", "rare found, without"
 SURE_RARE_WITH, SURE_RARE_WITHOUT = "rare found surely, with", "rare found surely, without"
 """Shares of holders of rare values found at a precision of one half, and of nine tenths."""
 
+LINKABLE_WITH, LINKABLE_WITHOUT = "most linkable, with", "most linkable, without"
+"""Numbers of people that the shares among the most linkable are of."""
+
 PROVED_OUTSIDE = "proved outside"
 """Share of people held out whom the published public values prove to be outside."""
 
@@ -136,6 +139,8 @@ def run_task(task: Task, table: PrivateTable, asked: Asked) -> Outcome:
         **measure_distances(release, kept, asked.tables),
         **measure_models(release, members, outside),
         **_rare(trial, margin),
+        LINKABLE_WITH: float(trial.present.is_linkable.sum()),
+        LINKABLE_WITHOUT: float(trial.absent.is_linkable.sum()),
     }
     if release.manifest.law["law"] in EXACT_PUBLIC or not task.candidate.method:
         places = places_among(outside.rows, np.unique(members.rows, axis=0))

@@ -341,9 +341,14 @@ class Law(Frozen):
         return Posterior(before, targets.index)
 
     def posterior_without(
-        self, published: Published, targets: Targets, values: Integers, prior: SharedPrior
+        self,
+        published: Published,
+        targets: Targets,
+        values: Integers,
+        prior: SharedPrior,
+        generator: np.random.Generator,
     ) -> tuple[Posterior, Posterior]:
-        """What would be believed of members had their own row not been published; for who knows their value.
+        """What would be believed of members had their own row not been published; for who knows their values.
 
         Parameters
         ----------
@@ -351,6 +356,8 @@ class Law(Frozen):
             As for :meth:`posterior`.
         values
             ``(targets,)``: the true value of each.
+        generator
+            Draws which published row is each one's own.
 
         Returns
         -------
@@ -368,17 +375,15 @@ class Law(Frozen):
                 "a single row cannot be taken out of a release of this kind, so nobody can be compared with themselves "
                 "left out. Give people who are not in the table, or publish the design again without some."
             )
-        pairs = np.stack([targets.index, np.asarray(values, np.int64)], axis=1)
-        different, index = np.unique(pairs, axis=0, return_inverse=True)
         groups = GroupBeliefs.fitted(rows, prior, targets.names)
-        combinations = targets.combinations[different[:, 0]]
-        places = groups.places(combinations)
-        known = places >= 0
-        found = prior.at(targets.names, combinations)
-        before = found.copy()
-        found[known], before[known] = groups.left_out(places[known], different[known, 1])
-        of_target = index.ravel().astype(np.int64)
-        return Posterior(found, of_target), Posterior(before, of_target)
+        places = groups.places(targets.combinations)[targets.index]
+        found = prior.at(targets.names, targets.combinations)[targets.index]
+        before, known = found.copy(), places >= 0
+        found[known], before[known] = groups.left_out(
+            places[known], np.asarray(values, np.int64)[known], generator
+        )
+        each = np.arange(len(found))
+        return Posterior(found, each), Posterior(before, each)
 
     def notes(self, published: Published, where: Selection, estimates: Estimates) -> tuple[str, ...]:
         """What a reader must know of one answer beyond its interval; nothing unless a law says otherwise."""

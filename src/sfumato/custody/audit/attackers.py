@@ -56,8 +56,10 @@ def beliefs_of(releases: Sequence[Release], people: People, *, are_members: bool
     return found
 
 
-def beliefs_without(releases: Sequence[Release], people: People) -> dict[str, Floats]:
-    """What every attacker would believe of members had their own row not been published.
+def beliefs_without(
+    releases: Sequence[Release], people: People, generator: np.random.Generator
+) -> dict[str, Floats]:
+    """What every attacker would believe of members had their own row not been published; which it is is drawn.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def beliefs_without(releases: Sequence[Release], people: People) -> dict[str, Fl
     found = _with_prior(releases, targets, priors)
 
     def without(release: Release, prior: SharedPrior) -> tuple[Floats, Floats]:
-        by_law, by_prior = release.law.posterior_without(release, targets, people.truth, prior)
+        by_law, by_prior = release.law.posterior_without(release, targets, people.truth, prior, generator)
         return _of(by_law), _of(by_prior)
 
     left_out = [without(release, prior) for release, prior in zip(releases, priors, strict=True)]

@@ -98,7 +98,7 @@ def control_trials(
         trial = Trial(present, absent, is_paired=False)
         return Controlled(GIVEN, (with_classifier(trial, releases) if has_classifier else trial,))
     try:
-        without = beliefs_without(releases, present.people)
+        without = beliefs_without(releases, present.people, generator)
     except NotIdentifiableError:
         again = _published_again(
             releases, table, people, repeats, generator, noise, has_classifier=has_classifier

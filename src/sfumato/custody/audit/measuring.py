@@ -18,6 +18,7 @@ from sfumato.custody.audit.scores import (
     brier,
     clustered_error,
     hits,
+    lone_error,
     over_releases,
     rare_recall,
     recalibrated,
@@ -25,7 +26,6 @@ from sfumato.custody.audit.scores import (
     surest,
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import normal_quantile
 
 PRECISIONS = (0.5, 0.9)
 """Shares of guesses that must be right when rare values are guessed."""
@@ -40,6 +40,12 @@ TOP, LINKABLE, SURE, HALF, NINE, BITS, BRIER = (
     "Brier score (smaller is better)",
 )
 """Names of the scores."""
+
+SHARES = (TOP, LINKABLE, SURE, HALF, NINE)
+"""Scores that are shares of people."""
+
+FEWEST_FITTED = 100
+"""People below which probabilities are not judged: they are corrected on one half of them, which few people do badly."""
 
 MEANINGS: Mapping[str, str] = {
     TOP: "how often somebody who guesses the likeliest value of everybody is right",
@@ -201,30 +207,45 @@ def _measured(
         int(np.mean([other.over.sum() for _, other, _ in parts])),
     )
     chosen = (winners[0], winners[1])
-    if min(numbers) < FEWEST_TARGETS:
+    if min(numbers) < (FEWEST_TARGETS if name in SHARES else FEWEST_FITTED):
         return Measured(None, chosen, numbers)
     if len(parts) > 1:
         present = sign * np.array([one.mean for one, _, _ in parts])
         absent = sign * np.array([other.mean for _, other, _ in parts])
-        return Measured(over_releases(present, absent, numbers[1] / numbers[0]), chosen, numbers)
+        people = numbers if name in SHARES else None
+        found = over_releases(present, absent, numbers[1] / numbers[0], people=people)
+        return Measured(found, chosen, numbers)
     one, other, trial = parts[0]
     middle = sign * (one.mean - other.mean)
-    half = normal_quantile(0.95) * _error(one, other, trial)
+    half = _half_width(one, other, trial, is_share=name in SHARES)
     return Measured(
         Difference(sign * one.mean, sign * other.mean, middle - half, middle + half), chosen, numbers
     )
 
 
-def _error(one: Scored, other: Scored, trial: Trial) -> float:
-    """Standard error of a difference on one release: people alike go together, and the same person on both sides."""
+def _half_width(one: Scored, other: Scored, trial: Trial, *, is_share: bool) -> float:
+    """Of the 95 % interval of a difference on one release: people alike go together, and the same person on both sides.
+
+    Few kinds of people know their own spread badly, which Student's t allows for.
+    """
+    from scipy.stats import t
+
+    scored = ((one, trial.present), (other, trial.absent))
+    kinds = [side.kinds[each.over] for each, side in scored]
+    freedom = max(min(len(np.unique(each)) for each in kinds) - 1, 1)
     if trial.is_paired and (one.over == other.over).all():
-        apart = (one.values - other.values)[one.over]
-        return clustered_error(apart, trial.present.kinds[one.over])
-    errors = [
-        clustered_error(scored.values[scored.over], side.kinds[scored.over])
-        for scored, side in ((one, trial.present), (other, trial.absent))
-    ]
-    return math.hypot(*errors)
+        error = clustered_error((one.values - other.values)[one.over], kinds[0])
+    else:
+        error = math.hypot(
+            *(
+                max(
+                    clustered_error(each.values[each.over], of_side),
+                    lone_error(each.mean, len(of_side)) if is_share else 0.0,
+                )
+                for (each, _), of_side in zip(scored, kinds, strict=True)
+            )
+        )
+    return float(t.ppf(0.975, freedom) * error)
 
 
 @dataclass(frozen=True)

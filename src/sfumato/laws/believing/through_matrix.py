@@ -205,39 +205,72 @@ class GroupBeliefs:
             found[part] = kept * own + (1 - kept) * self.compositions[groups[part]]
         return found
 
-    def left_out(self, groups: Integers, values: Integers) -> tuple[Floats, Floats]:
+    def left_out(
+        self, groups: Integers, values: Integers, generator: np.random.Generator
+    ) -> tuple[Floats, Floats]:
         """Beliefs about people of some groups who have these values, had their row not been published.
 
-        For the custodian, who knows the value: a published row is the target's own in proportion to how likely
-        it is to hide that value. The result is what is believed from the other rows, averaged so.
+        For the custodian, who knows everybody's value: which published row is a person's own is drawn by its probability.
+        A belief averaged over rows that may be the own one would be nobody's: it tells the value that the average knows.
 
         Parameters
         ----------
         groups, values
-            ``(n,)`` each: group and true value.
+            ``(people,)`` each: group and true value, of everybody in the groups or of many.
+        generator
+            Draws the own rows.
 
         Returns
         -------
         tuple
-            ``(n, values)`` each: the composition of the group's others, and the prior without the row.
+            ``(people, values)`` each: the composition of the group's others, and the prior without the row.
+
+        Notes
+        -----
+        A row that shows w is the own one of somebody who has v with odds ``T[v, w] / (c T)[w]``, c being the true shares among the
+        group's others: the own row shows w by the first, any of theirs by the second. For groups of two this is exact.
         """
         size = len(self.rows.channel)
         found, before = np.empty((len(groups), size)), np.empty((len(groups), size))
-        for part, cells in self._blocks(groups):
-            whose = cells.weight * cells.believed[np.arange(len(cells.place)), values[part][cells.place]]
-            total = np.bincount(cells.place, whose, minlength=part.stop - part.start)
-            # A value that no published row can hide: any row may be the target's.
-            impossible = total[cells.place] <= 0
-            whose = np.where(impossible, cells.weight, whose / np.where(impossible, 1, total[cells.place]))
-            kept = self.rows.kept[groups[part], np.newaxis]
-            for result, of_cells, of_group in (
-                (found, cells.others, self.compositions),
-                (before, cells.before, self.prior),
-            ):
-                others = np.zeros((part.stop - part.start, size))
-                np.add.at(others, cells.place, whose[:, np.newaxis] * of_cells)
-                result[part] = kept * others + (1 - kept) * of_group[groups[part]]
+        different, of_person = np.unique(groups, return_inverse=True)
+        people = np.argsort(of_person.ravel(), kind="stable")
+        starts = np.searchsorted(of_person.ravel()[people], np.arange(len(different) + 1))
+        for part in in_parts(len(different), each=size**2, at_once=CELLS_AT_ONCE):
+            cells = self._cells(different[part])
+            asked = people[starts[part.start] : starts[part.stop]]
+            place = of_person.ravel()[asked] - part.start
+            shown = self._own_rows(different[part], place, values[asked], generator)
+            row = np.full((part.stop - part.start, size), -1)
+            row[cells.place, cells.shown] = np.arange(len(cells.place))
+            is_in, own = (shown >= 0)[:, np.newaxis], row[place, np.maximum(shown, 0)]
+            found[asked] = np.where(is_in, cells.others[own], self.compositions[groups[asked]])
+            before[asked] = np.where(is_in, cells.before[own], self.prior[groups[asked]])
         return found, before
+
+    def _own_rows(
+        self, groups: Integers, place: Integers, values: Integers, generator: np.random.Generator
+    ) -> Integers:
+        """The published value of each person's own row, drawn; -1 where it is not among those counted, ``(people,)``."""
+        counts, kept, channel = self.rows.counts[groups], self.rows.kept[groups], self.rows.channel
+        others = np.zeros_like(counts)
+        np.add.at(others, (place, values), 1.0)
+        # Where only some of a group were asked about, the rest is like what is believed of it.
+        missing = np.maximum(counts.sum(axis=1) / kept - others.sum(axis=1), 0.0)
+        others += missing[:, np.newaxis] * self.compositions[groups]
+        of_others = others[place]
+        of_others[np.arange(len(place)), values] -= 1
+        shown = np.maximum(of_others, 0) @ channel
+        weights = counts[place] * channel[values]
+        weights = np.divide(weights, shown, out=weights, where=shown > 0)
+        # What none of the others can show is the own row, or nobody's.
+        certain = (shown <= 0) & (weights > 0)
+        weights = np.where(certain.any(axis=1, keepdims=True), weights * certain, weights)
+        # A value that no published row can hide: any row may be the own one.
+        weights = np.where(weights.any(axis=1, keepdims=True), weights, counts[place])
+        cumulative = np.cumsum(weights, axis=1)
+        drawn = generator.random((len(place), 1)) * cumulative[:, -1:] >= cumulative
+        is_in = generator.random(len(place)) < kept[place]
+        return np.where(is_in, drawn.sum(axis=1), -1)
 
     def _blocks(self, groups: Integers) -> Iterator[tuple[slice, _Cells]]:
         """Some groups at a time, with the cells of each that hold rows."""
@@ -260,14 +293,17 @@ class GroupBeliefs:
         likely = np.where(total > 0, evidence, self.rows.channel[:, shown].T)
         believed = likely / likely.sum(axis=1, keepdims=True)
         weight = counts[group, shown] / counts.sum(axis=1)[group]
-        return _expanded(_Cells(group, weight, before, shares, believed), of_asked.ravel(), len(different))
+        return _expanded(
+            _Cells(group, shown, weight, before, shares, believed), of_asked.ravel(), len(different)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Cells with rows: of which group, what share of its rows; without one of them the prior and the others' shares."""
+    """Cells with rows: of which group and value, what share of its rows; without one of them the prior and the others' shares."""
 
     place: Integers
+    shown: Integers
     weight: Floats
     before: Floats
     others: Floats
@@ -285,5 +321,5 @@ def _expanded(cells: _Cells, of_asked: Integers, number: int) -> _Cells:
     place = np.repeat(np.arange(len(of_asked)), taken)
     within = np.arange(len(place)) - np.repeat(np.cumsum(taken) - taken, taken)
     chosen = order[starts[of_asked][place] + within]
-    parts = (cells.weight, cells.before, cells.others, cells.believed)
+    parts = (cells.shown, cells.weight, cells.before, cells.others, cells.believed)
     return _Cells(place, *(each[chosen] for each in parts))

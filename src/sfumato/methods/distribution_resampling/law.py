@@ -47,11 +47,16 @@ class ResampledRows(Law):
         return ResampledCounts(published, self, asked)
 
     def posterior_without(
-        self, published: Published, targets: Targets, values: Integers, prior: SharedPrior
+        self,
+        published: Published,
+        targets: Targets,
+        values: Integers,
+        prior: SharedPrior,
+        generator: np.random.Generator,
     ) -> tuple[Posterior, Posterior]:
         """The same: a row's own value is no more in what it shows than anybody's."""
         if targets.sensitive.name not in self.attributes:
-            return super().posterior_without(published, targets, values, prior)
+            return super().posterior_without(published, targets, values, prior, generator)
         same = self.posterior(published, targets, prior)
         return same, same
 

@@ -8,8 +8,9 @@ import pytest
 from coded_tables import table_of
 from sfumato import METHODS, RandomizedResponse, audit
 from sfumato.custody.audit.attackers import LAW, beliefs_of
-from sfumato.custody.audit.measuring import TOP
+from sfumato.custody.audit.measuring import TOP, Side, Trial, measure
 from sfumato.custody.audit.people import largest_linkable, people_of
+from sfumato.custody.audit.raw import raw_release
 from sfumato.custody.audit.scores import (
     RareRecall,
     bits,
@@ -179,6 +180,36 @@ def test_intervals_over_releases_know_that_splits_overlap():
     """Three differences of 0, 1 and 2 points, a control person for four members: t(2) sqrt((1/3 + 1/4) 1)."""
     found = over_releases(np.array([0.0, 0.01, 0.02]), np.zeros(3), 0.25)
     np.testing.assert_allclose(found.high - found.excess, 4.302653 * np.sqrt(7 / 12) * 0.01, rtol=1e-5)
+
+
+def side_of(right, kinds):
+    """People of whom some are guessed right by their only attacker."""
+    truth = np.where(right, 0, 1)
+    table = table_of([len(kinds), 2], [np.asarray(kinds), truth])
+    people = people_of(table, raw_release(table), "s")
+    everybody = np.ones(len(truth), bool)
+    return Side(people, {LAW: np.tile([0.8, 0.2], (len(truth), 1))}, everybody, everybody)
+
+
+def test_nobody_right_is_no_certainty():
+    """None of 46 on either side: two of fifty, whose error is sqrt(.04 .96 / 50), on both sides; not an interval from 0 to 0."""
+    nobody = side_of(np.zeros(46, bool), np.arange(46))
+    found = measure((Trial(nobody, nobody, is_paired=False),), np.array([0.5, 0.5]))[TOP].difference
+    np.testing.assert_allclose(found.high, 2.014103 * np.sqrt(2 * 0.04 * 0.96 / 50), rtol=1e-5)
+    agreed = over_releases(np.zeros(3), np.zeros(3), 0.25, people=(100.0, 32.0))
+    expected = 1.959964 * np.hypot(*(np.sqrt(2 / n * (1 - 2 / n) / n) for n in (304, 100)))
+    np.testing.assert_allclose([agreed.low, agreed.high], [-expected, expected], rtol=1e-5)
+
+
+def test_few_kinds_of_people_know_their_spread_badly():
+    """Three kinds of twenty, one of which is right: Student's t with two degrees of freedom, and no error below that of single people."""
+    kinds = np.repeat([0, 1, 2], 20)
+    sides = side_of(kinds == 0, kinds), side_of(kinds == 1, kinds)
+    found = measure((Trial(*sides, is_paired=False),), np.array([0.5, 0.5]))[TOP].difference
+    # Sums by kind: 20 - 20/3, twice -20/3; their squares add up to 800/3, times 3/2, over 60 squared.
+    np.testing.assert_allclose(found.high, 4.302653 * np.sqrt(2 * 800 / 3 * 1.5) / 60, rtol=1e-5)
+    numbers = np.array([1.0, 0.0] * 50)
+    assert clustered_error(numbers, np.repeat([0, 1], 50)) == pytest.approx(numbers.std(ddof=1) / 10)
 
 
 def test_a_share_of_none_shows_what_may_be():

@@ -68,25 +68,53 @@ def test_without_the_own_row_the_others_are_what_is_left():
     """Two undistorted rows, one of each value: without the first there is the second, and one row of prior belief."""
     rows = group((1, 1), channel=np.eye(2))
     beliefs = GroupBeliefs(rows, np.array([[0.5, 0.5]]), 1.0)
-    left, _ = beliefs.left_out(np.array([0, 0]), np.array([0, 1]))
+    left, _ = beliefs.left_out(np.array([0, 0]), np.array([0, 1]), np.random.default_rng(1))
     np.testing.assert_allclose(left, [[0.25, 0.75], [0.75, 0.25]])
 
 
-def test_which_row_is_the_own_one_is_weighed_by_what_it_may_hide():
-    """Rows shown as 0 and 1, own value 0: the own row is the first with odds of T[0, 0] p_0 / Z_0 to T[0, 1] p_0 / Z_1."""
-    channel, prior = np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([0.5, 0.5])
-    rows = GroupedRows(np.array([[0]]), np.array([[1.0, 1.0]]), channel, np.ones(1))
-    concentration = 2.0
+def test_which_row_is_the_own_one_is_drawn_as_often_as_the_matrix_says():
+    """Two people with values 0 and 1, rows shown as 0 and 1: the first row is the first person's with odds 9 to 1 squared, 81 to 1.
+
+    A third of them without the row of 1 would be a belief that nobody has; each is one of the two that somebody could have.
+    """
+    channel, prior = np.array([[0.9, 0.1], [0.1, 0.9]]), np.array([0.5, 0.5])
+    number = 20_000
+    rows = GroupedRows(np.arange(number)[:, None], np.ones((number, 2)), channel, np.ones(number))
     without = [
-        compositions(np.array([[0.0, 1.0]]), channel, prior[None], concentration)[0],
-        compositions(np.array([[1.0, 0.0]]), channel, prior[None], concentration)[0],
+        compositions(np.array([[0.0, 1.0]]), channel, prior[None], 2.0)[0],
+        compositions(np.array([[1.0, 0.0]]), channel, prior[None], 2.0)[0],
     ]
-    hides = [each * channel[:, shown] for shown, each in enumerate(without)]
-    odds = np.array([each[0] / each.sum() for each in hides])
-    expected = (odds[0] * without[0] + odds[1] * without[1]) / odds.sum()
-    left, before = GroupBeliefs(rows, prior[None], concentration).left_out(np.array([0]), np.array([0]))
-    np.testing.assert_allclose(left[0], expected, rtol=1e-6)
-    np.testing.assert_allclose(before[0], prior)
+    everybody = np.repeat(np.arange(number), 2), np.tile([0, 1], number)
+    beliefs = GroupBeliefs(rows, np.tile(prior, (number, 1)), 2.0)
+    left, before = beliefs.left_out(*everybody, np.random.default_rng(1))
+    of_first = left[everybody[1] == 0]
+    is_first_row = np.isclose(of_first, without[0]).all(axis=1)
+    assert (is_first_row | np.isclose(of_first, without[1]).all(axis=1)).all()
+    # Five standard errors of a share of 20,000.
+    assert abs(is_first_row.mean() - 81 / 82) < 5 * np.sqrt(81 / 82 / 82 / number)
+    np.testing.assert_allclose(before, np.tile(prior, (2 * number, 1)))
+
+
+def test_a_row_that_none_of_the_others_can_show_is_the_own_one():
+    """A matrix that keeps two values as they are: whose value is 0 shows 0, among others who cannot."""
+    channel = np.array([[1.0, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]])
+    rows = group((1, 2, 1), channel=channel)
+    beliefs = GroupBeliefs(rows, np.full((1, 3), 1 / 3), 1.0)
+    left, _ = beliefs.left_out(np.zeros(4, int), np.array([0, 1, 1, 2]), np.random.default_rng(1))
+    np.testing.assert_allclose(
+        left[0], compositions(np.array([[0.0, 2, 1]]), channel, np.full((1, 3), 1 / 3), 1.0)[0]
+    )
+
+
+def test_somebody_outside_the_sample_leaves_the_group_as_it_is():
+    """Of a group of whose rows half were drawn, half of the people have no row to leave out."""
+    rows = group((3, 3, 0), kept=0.5)
+    prior = np.full((1, 3), 1 / 3)
+    beliefs = GroupBeliefs(rows, prior, 1.0)
+    values = np.tile([0, 1], 2_000)
+    left, _ = beliefs.left_out(np.zeros(4_000, int), values, np.random.default_rng(1))
+    untouched = np.isclose(left, beliefs.compositions[0]).all(axis=1)
+    assert abs(untouched.mean() - 0.5) < 5 * 0.5 / np.sqrt(4_000)
 
 
 def test_groups_asked_for_again_are_answered_again():
