@@ -1,6 +1,6 @@
 """The designs of all methods on Adult: six public attributes, occupation, a thousand questions, ten splits.
 
-``python benchmarks/adult_frontier.py --out FOLDER`` goes on where it was stopped; ``--seconds`` stops it by itself. It prints the
+``python benchmarks/adult_frontier.py`` goes on where it was stopped; ``--seconds`` stops it by itself. It prints the
 processor time of all results, and exits with 1 when it is more than two cores have in twenty minutes. ``--picture`` writes the
 chart of the page as PNG, which needs chromium.
 """
@@ -28,7 +28,7 @@ COMPARE = (
 def main() -> int:
     """Make the table, compare, sum up."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "work" / "adult-frontier")
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--picture", type=Path, default=None)

@@ -13,8 +13,9 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -74,18 +75,25 @@ def sfumato(*arguments: str | Path) -> Run:
 
 def run_python(code: str, *arguments: str | Path) -> Run:
     """Run a piece of Python in a process of its own and measure it; arguments are in ``sys.argv[1:]``."""
-    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return measured([sys.executable, "-c", code, *arguments])[1]
+
+
+def measured(command: Sequence[str | Path]) -> tuple[str, Run]:
+    """Run a process, another program's too: what it printed, and what it took."""
     start = time.perf_counter()
-    with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT
-    ) as process:
-        said = process.stderr.read() if process.stderr else ""
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    wall = time.perf_counter() - start
-    if process.returncode != 0:
-        raise SystemExit(f"a measured process failed with exit code {process.returncode}: {said[-2000:]}")
-    return Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as said, tempfile.TemporaryFile("w+") as troubles:
+        with subprocess.Popen(
+            list(map(str, command)), stdout=said, stderr=troubles, env=ENVIRONMENT
+        ) as process:
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        wall = time.perf_counter() - start
+        said.seek(0)
+        troubles.seek(0)
+        if process.returncode != 0:
+            told = troubles.read()[-2000:]
+            raise SystemExit(f"a measured process failed with exit code {process.returncode}: {told}")
+        return said.read(), Run(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def run_for_output(code: str, *arguments: str | Path) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from sfumato.custody.group_criteria import GroupCriteria, group_criteria
 from sfumato.data.private_table import PrivateTable
 from sfumato.data.uniqueness import UniqueRowCounter, UniqueRows
 from sfumato.values.arrays import Integers
@@ -101,6 +102,8 @@ class Inspection:
         Columns, groups and sensitive attributes, for reading.
     unique_rows
         On all attributes that could be published.
+    criteria
+        By sensitive attribute, which k, l, t, beta and delta the groups keep as they stand.
     """
 
     number_of_rows: int
@@ -108,6 +111,7 @@ class Inspection:
     group_sizes: GroupSizes | None
     tables: tuple[ResultTable, ...]
     unique_rows: UniqueRows
+    criteria: tuple[GroupCriteria, ...] = ()
 
     def __repr__(self) -> str:
         return f"Inspection({', '.join(self.quasi_identifiers) or 'no quasi-identifiers'}; private)"
@@ -134,6 +138,7 @@ class Inspection:
             "number_of_rows": self.number_of_rows,
             "quasi_identifiers": list(self.quasi_identifiers),
             "groups": groups,
+            "criteria": [each.to_dict() for each in self.criteria],
             "unique_rows": self.unique_rows.to_dict(),
             "tables": [each.to_dict() for each in self.tables],
         }
@@ -142,7 +147,7 @@ class Inspection:
 def inspect_table(table: PrivateTable) -> Inspection:
     r"""Columns, group sizes and uniqueness of private rows, before anything is done to them.
 
-    Two passes over the rows, and one more for each sensitive attribute; groups are counted by the
+    Two passes over the rows, and two more for each sensitive attribute; groups are counted by the
     engine, so the number of possible combinations does not matter.
 
     Raises
@@ -182,7 +187,10 @@ def inspect_table(table: PrivateTable) -> Inspection:
     sensitive = table.schema.with_role(Role.SENSITIVE)
     if sensitive:
         tables.append(_homogeneity_table(table, names, sensitive))
-    return Inspection(rows, names, sizes, tuple(tables), unique)
+    criteria = tuple(group_criteria(table, names, each) for each in sensitive)
+    if criteria:
+        tables.append(_criteria_table(criteria))
+    return Inspection(rows, names, sizes, tuple(tables), unique, criteria)
 
 
 def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> ResultTable:
@@ -286,6 +294,28 @@ def _homogeneity_table(
         "Groups whose rows all have the same sensitive category: finding the group tells it",
         ("attribute", "groups", "share of groups", "rows", "share of rows"),
         tuple(_homogeneity_row(each.name, table.group_diversity(names, each.name)) for each in sensitive),
+    )
+
+
+def _criteria_table(criteria: Sequence[GroupCriteria]) -> ResultTable:
+    return _private(
+        "What these groups keep as they stand: the worst group by each criterion",
+        ("attribute", "k", "l distinct", "l entropy", "l share", "t", "t ordered", "beta", "delta"),
+        tuple(
+            (
+                each.attribute,
+                each.k,
+                each.l_distinct,
+                each.l_entropy,
+                each.l_share,
+                each.t_equal,
+                each.t_ordered,
+                each.beta,
+                # The definition asks every group for every value.
+                f"{each.delta:.4g} of values held" if each.lacks_a_value else each.delta,
+            )
+            for each in criteria
+        ),
     )
 
 

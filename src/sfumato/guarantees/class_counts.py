@@ -131,6 +131,50 @@ def in_turns(
 AnyClassCounts = ClassCounts | DenseClassCounts
 
 
+def classes_of(
+    scan: Callable[[list[str]], Iterable[CodedBatch]],
+    names: list[str],
+    radices: Sequence[int | None],
+    *,
+    watched: int | None,
+    rows: int,
+) -> Iterator[tuple[AnyClassCounts, Integers]]:
+    """Classes of rows some at a time, and counts of all rows by the watched value.
+
+    Parameters
+    ----------
+    scan
+        Gives the rows of some columns, as often as it is asked.
+    names, radices
+        What a class is equal on, then the watched attribute if there is one, as for :func:`count_packed`.
+    watched
+        Number of the watched attribute's values; None where none is watched.
+    rows
+        How many there are.
+    """
+    size = 1 if watched is None else watched
+
+    def rows_of(part: slice) -> AnyClassCounts | None:
+        try:
+            if part.step == 1:
+                dense = count_dense(scan(names), names, radices, size, rows)
+                if dense is not None:
+                    return dense
+            return count_packed(scan(names), names, radices, size, part)
+        except DoesNotFitError:
+            return count_any(scan(names), names, size, part, is_watched=watched is not None)
+
+    def overall() -> Integers:
+        if watched is None:
+            return np.array([rows])
+        batches = scan(names[-1:])
+        return sum(
+            (np.bincount(each.codes[names[-1]], minlength=size) for each in batches), np.zeros(size, np.int64)
+        )
+
+    return in_turns(rows_of, overall, rows)
+
+
 class DoesNotFitError(Exception):
     """The columns of a row do not fit into one number."""
 

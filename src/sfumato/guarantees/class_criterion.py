@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
-from sfumato.guarantees.class_counts import (
-    AnyClassCounts,
-    DoesNotFitError,
-    count_any,
-    count_dense,
-    count_packed,
-    in_turns,
-)
+from sfumato.guarantees.class_counts import AnyClassCounts, classes_of
 from sfumato.values.arrays import Booleans, Counts, Integers
-from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Role
 
 Merging = Literal["any", "keeping", "none"]
@@ -152,28 +144,11 @@ def published_classes(
     named = criterion.class_attributes
     by = [name for name in (quasi_identifiers if named is None else named) if name in known]
     names = [*shared, *(name for name in by if name != watched), *([] if watched is None else [watched])]
-    size = 1 if watched is None else known[watched].size
     radices = [None if name in shared else known[name].size for name in names]
-
-    def rows_of(part: slice) -> AnyClassCounts | None:
-        def batches() -> Iterable[CodedBatch]:
-            return published.scan(table.name, names or known.names[:1])
-
-        try:
-            if part.step == 1:
-                dense = count_dense(batches(), names, radices, size, table.number_of_rows)
-                if dense is not None:
-                    return dense
-            return count_packed(batches(), names, radices, size, part)
-        except DoesNotFitError:
-            return count_any(batches(), names, size, part, is_watched=watched is not None)
-
-    def overall() -> Integers:
-        if watched is None:
-            return np.array([table.number_of_rows])
-        batches = published.scan(table.name, [watched])
-        return sum(
-            (np.bincount(each.codes[watched], minlength=size) for each in batches), np.zeros(size, np.int64)
-        )
-
-    return in_turns(rows_of, overall, table.number_of_rows)
+    return classes_of(
+        lambda some: published.scan(table.name, some or known.names[:1]),
+        names,
+        radices,
+        watched=None if watched is None else known[watched].size,
+        rows=table.number_of_rows,
+    )

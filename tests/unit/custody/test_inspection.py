@@ -113,7 +113,7 @@ def test_an_inspection_of_a_tiny_table_by_hand():
         "largest": 3,
         "linked_share": pytest.approx(0.5),
     }
-    columns, _, _, small, alike = (table["rows"] for table in found["tables"])
+    columns, _, _, small, alike, _ = (table["rows"] for table in found["tables"])
     assert columns[1] == {
         "column": "sex",
         "role": "quasi-identifier",

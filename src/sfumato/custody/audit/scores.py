@@ -294,6 +294,6 @@ def over_releases(
             lone_error(float(side.mean()), number * one)
             for one, side in zip(people, (present, absent), strict=True)
         ]
-        half = max(half, float(normal_quantile(0.95) * np.hypot(*errors)))
+        half = max(half, normal_quantile(0.95) * math.hypot(*errors))
     middle = float(each.mean())
     return Difference(float(present.mean()), float(absent.mean()), middle - half, middle + half)
