@@ -23,6 +23,8 @@ EXAMPLES = (
     "    --goal max-risk=0.2 --out design.toml",
     "sfumato calibrate people.csv --schema schema.toml --method anatomy \\",
     "    --goal risk=0.1 --out design.toml",
+    "sfumato calibrate people.csv --schema schema.toml --method anatomy \\",
+    "    --goal std-error=200 --questions questions.txt --out design.toml",
     "sfumato calibrate --schema schema.toml --method splu-gen \\",
     "    --goal wanted_error_probability=0.6 --out design.toml",
 )
@@ -51,13 +53,33 @@ def calibrate(
             "sensitive=ATTRIBUTE, share=S, value-risk.CATEGORY=R, quasi-identifiers=[...]. For splu-gen: "
             "relative_error, largest_small_count, wanted_error_probability, smallest_large_count, "
             "allowed_error_probability. For every method, measured on the rows: risk=R, error=E, relative-error=E, "
-            "absolute-error=ROWS. May be repeated.",
+            "absolute-error=ROWS, std-error=ROWS. May be repeated.",
             show_default=False,
         ),
     ],
     attributes: Annotated[
         list[str] | None,
         typer.Option("--attributes", metavar="NAMES", help="What may be perturbed, separated by commas."),
+    ] = None,
+    sensitive: Annotated[
+        str | None,
+        typer.Option(
+            "--sensitive", metavar="NAME", help="Attribute that is attacked, where a goal is measured."
+        ),
+    ] = None,
+    workload: Annotated[
+        str,
+        typer.Option(
+            "--workload",
+            metavar="NAME",
+            help="Which questions an error is measured by: strata, conjunctions, base or cube.",
+        ),
+    ] = "strata",
+    questions: Annotated[
+        Path | None,
+        typer.Option(
+            "--questions", metavar="FILE", help="Questions of your own, one a line, in place of a workload."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
@@ -68,6 +90,7 @@ def calibrate(
 ) -> None:
     """Choose the parameters of a method that lose least while a goal is kept."""
     from sfumato.cli.parameters import parse_settings
+    from sfumato.cli.query import questions_in
     from sfumato.compare.choosing import choose_by_measuring, is_measured
     from sfumato.custody.choose import choose
     from sfumato.errors import ParameterError
@@ -84,7 +107,15 @@ def calibrate(
             raise ParameterError(
                 "goals on measured risk or error need the private rows. Give DATA.", parameter="goal"
             )
-        chosen = choose_by_measuring(private, method, settings, seed=seed)
+        chosen = choose_by_measuring(
+            private,
+            method,
+            settings,
+            sensitive=sensitive,
+            workload=workload,  # type: ignore[arg-type]
+            questions=None if questions is None else questions_in(questions),
+            seed=seed,
+        )
     else:
         chosen = choose(method, settings, declared, attributes=names, table=private)
     if any(each.is_private for each in chosen.tables):

@@ -31,7 +31,7 @@ CONFIDENCE = 0.95
 MISS_WEIGHT = 2 / (1 - CONFIDENCE)
 """What a miss costs for each row of its distance, by the interval score (Gneiting and Raftery 2007)."""
 
-ERROR, STRICTER, RELATIVE, ABSOLUTE, REFUSED, COVERED, WIDTH, SCORE = (
+ERROR, STRICTER, RELATIVE, ABSOLUTE, REFUSED, COVERED, WIDTH, SCORE, STANDARD = (
     "error",
     "error at 0.1 %",
     "relative error",
@@ -40,6 +40,7 @@ ERROR, STRICTER, RELATIVE, ABSOLUTE, REFUSED, COVERED, WIDTH, SCORE = (
     "covered",
     "width",
     "interval score",
+    "largest standard error",
 )
 """Names of what is measured of answers."""
 
@@ -50,13 +51,14 @@ class Answers:
 
     Parameters
     ----------
-    values, low, high
-        ``(questions,)``; not numbers where refused.
+    values, low, high, errors
+        ``(questions,)``: answers, ends of their intervals, stated standard errors; not numbers where refused.
     """
 
     values: Floats = field(repr=False)
     low: Floats = field(repr=False)
     high: Floats = field(repr=False)
+    errors: Floats = field(repr=False)
 
     @property
     def is_refused(self) -> Booleans:
@@ -67,12 +69,12 @@ class Answers:
 def ask(release: Release, questions: Sequence[Predicate | None]) -> Answers:
     """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None)."""
     # A workload drawn from few categories holds many questions more than once.
-    answers: dict[Predicate | None, Floats] = {None: np.full(3, np.nan)}
+    answers: dict[Predicate | None, Floats] = {None: np.full(4, np.nan)}
     with release.counting(part.names for each in questions if each is not None for part in each.parts):
         for each in questions:
             if each is not None and each not in answers:
                 answers[each] = _answered(release, each)
-    found = np.array([answers[each] for each in questions]).reshape(-1, 3)
+    found = np.array([answers[each] for each in questions]).reshape(-1, 4)
     return Answers(*found.T)
 
 
@@ -97,12 +99,12 @@ def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Predicate
 
 
 def _answered(release: Release, asked: Predicate) -> Floats:
-    """Value and interval. One at a time: together, every covariance between questions would be worked out."""
+    """Value, interval and standard error. One at a time: together, every covariance between questions would be worked out."""
     try:
         estimate: Estimates = release.law.estimate_predicates(release, [asked])
     except SfumatoError:
-        return np.full(3, np.nan)
-    return np.concatenate([estimate.values, *estimate.intervals(CONFIDENCE)])
+        return np.full(4, np.nan)
+    return np.concatenate([estimate.values, *estimate.intervals(CONFIDENCE), estimate.standard_errors])
 
 
 def measure_answers(release: Release, table: PrivateTable, workload: Workload) -> dict[str, float]:
@@ -117,7 +119,8 @@ def measure_answers(release: Release, table: PrivateTable, workload: Workload) -
         ``error at 0.1 %``: the same with that bound. ``relative error``: of questions that some row satisfies, without
         bound. ``absolute error``: in rows. ``refused``: share. ``covered``: share of intervals that hold the truth.
         ``width``: median, as a share of the rows. ``interval score``: width and 40 times the distance of a miss, as shares
-        of the group that is asked about. ``error, ...``: by size of the truth.
+        of the group that is asked about. ``largest standard error``: that any answer states, in rows; infinite where one is refused or
+        states none. ``error, ...``: by size of the truth.
     """
     rows = table.source
     assert isinstance(rows, CodedRows)
@@ -150,6 +153,9 @@ def _measured(
         COVERED: _mean(is_covered[answered].astype(np.float64)),
         WIDTH: float(np.median((high - low)[answered])) / number if answered.any() else float("nan"),
         SCORE: _mean(interval_scores(low, high, truth, sizes)[sizes > 0]),
+        STANDARD: float(
+            np.nan_to_num(np.where(refused, np.inf, answers.errors), nan=np.inf, posinf=np.inf).max(initial=0)
+        ),
     }
     for index, name in enumerate(SIZES):
         found[f"{ERROR}, {name}"] = _mean(bounded[place == index])

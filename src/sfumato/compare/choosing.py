@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.compare import answers
 from sfumato.compare.comparing import compare_designs
 from sfumato.compare.designs import RAW, Candidate, candidate, is_allowed_by
 from sfumato.compare.frontier import MEASURED, Comparison
 from sfumato.compare.points import Point
 from sfumato.compare.task import Outcome
+from sfumato.compare.workload import WorkloadName
 from sfumato.custody.audit.caps import CONTROL_SHARE
 from sfumato.custody.audit.measuring import LINKABLE
 from sfumato.custody.in_memory import in_memory
@@ -23,8 +25,14 @@ from sfumato.errors import ParameterError, nearest
 from sfumato.methods.base import METHODS, Design
 from sfumato.values.result_tables import ResultTable
 
-RISK, ERROR, RELATIVE, ABSOLUTE = "risk", "error", "relative-error", "absolute-error"
-GOALS = {RISK: "risk", ERROR: "error", RELATIVE: "relative error", ABSOLUTE: "absolute error"}
+RISK = "risk"
+GOALS = {
+    RISK: RISK,
+    "error": answers.ERROR,
+    "relative-error": answers.RELATIVE,
+    "absolute-error": answers.ABSOLUTE,
+    "std-error": answers.STANDARD,
+}
 """Names of measured goals, and what each bounds."""
 
 RETENTIONS = (0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1)
@@ -119,6 +127,8 @@ def choose_by_measuring(
     goal: Mapping[str, Any],
     *,
     sensitive: str | None = None,
+    workload: WorkloadName = "strata",
+    questions: Sequence[str] | None = None,
     repeats: int = 3,
     queries: int = 150,
     seed: int | None = None,
@@ -135,8 +145,8 @@ def choose_by_measuring(
     goal
         ``risk``: what being in the table costs the most linkable, its interval included, at most this; of what keeps it the
         smallest error is chosen. ``error``, ``relative-error``, ``absolute-error``: of the workload, the mean over splits at
-        most this; the smallest risk is chosen. A risk and one error: both are kept, and the smallest error chosen.
-    sensitive, repeats, queries, seed, workers
+        most this; ``std-error``: the largest standard error that an answer states, in rows. The smallest risk is chosen. A risk and one error: both are kept, and the smallest error chosen.
+    sensitive, workload, questions, repeats, queries, seed, workers
         As for :func:`~sfumato.compare.comparing.compare_designs`.
 
     Raises
@@ -160,6 +170,8 @@ def choose_by_measuring(
             Path(folder) / "comparison",
             candidates=candidates,
             sensitive=sensitive,
+            workload=workload,
+            questions=questions,
             queries=queries,
             repeats=repeats,
             seed=seed,
@@ -218,7 +230,9 @@ def _reached(points: Sequence[Point], name: str) -> str:
         if each.risk is not None
     ]
     known = [each for each in numbers if np.isfinite(each)]
-    return f"{name} reaches {min(known):.3g} at best" if known else "none of them could be published"
+    if known:
+        return f"{name} reaches {min(known):.3g} at best"
+    return f"no design answers all questions with a {name}" if numbers else "none of them could be published"
 
 
 def _protects(comparison: Comparison, point: Point) -> bool:

@@ -93,8 +93,8 @@ def difference(found: Sequence[Outcome], read: Callable[[Outcome], tuple[float, 
 
 
 def mean(numbers: Sequence[float]) -> float:
-    """Of those that are numbers: where no question is answered there is no coverage."""
-    known = [each for each in numbers if np.isfinite(each)]
+    """Of those that are numbers: where no question is answered there is no coverage. One that has no bound leaves the mean without."""
+    known = [each for each in numbers if not np.isnan(each)]
     return float(np.mean(known)) if known else float("nan")
 
 

@@ -90,3 +90,19 @@ def test_two_groups_can_be_compared(run, release):
 def test_versus_needs_given(run, release):
     """Half a comparison is misuse."""
     assert run("query", "release", "job = 'Tech'", "--versus", "sex = 'Female'").exit_code == 2
+
+
+def test_a_goal_on_standard_errors_of_questions_of_ones_own(run, folder):
+    """Resampling answers about a value alone, with an error; together with others it refuses, and keeps no goal."""
+    (folder / "alone.txt").write_text("job = 'Other'\n", encoding="utf-8")
+    (folder / "together.txt").write_text("job = 'Other' AND sex = 'Female'\n", encoding="utf-8")
+    arguments = (
+        *("calibrate", "people.csv", "--schema", "schema.toml", "--method", "distribution-resampling"),
+        *("--goal", "std-error=200", "--seed", "1"),
+    )
+    chosen = run(*arguments, "--questions", "alone.txt", "--out", "design.toml")
+    assert chosen.exit_code == 0, chosen.stderr
+    assert "keeps std-error of at most 200" in chosen.stdout
+    refused = run(*arguments, "--questions", "together.txt")
+    assert refused.exit_code == 1
+    assert "no design answers all questions with a std-error" in refused.stderr

@@ -84,7 +84,12 @@ def test_errors_by_hand():
     )
     truth = np.array([100.0, 50.0, 0.0])
     assert true_counts(table.source, [each.where for each in questions]).tolist() == truth.tolist()
-    answers = Answers(np.array([110.0, 50.0, 2.0]), np.array([90.0, 51.0, 0.0]), np.array([130.0, 53.0, 4.0]))
+    answers = Answers(
+        np.array([110.0, 50.0, 2.0]),
+        np.array([90.0, 51.0, 0.0]),
+        np.array([130.0, 53.0, 4.0]),
+        np.array([10.0, 0.5, 1.0]),
+    )
     sizes = np.array([1000.0, 100.0, 1000.0])
     even = _measured(answers, truth, sizes, table.source, Workload("hand", questions))
     # (10/100 + 0)/2 of the first pool, 2/5 of the second.
@@ -96,6 +101,7 @@ def test_errors_by_hand():
     # 40 of 1000; 2 of 100 and a miss by 1, forty times; 4 of 1000.
     assert even["interval score"] == pytest.approx((0.04 + 0.42 + 0.004) / 3)
     assert even["width"] == pytest.approx(0.004)
+    assert even["largest standard error"] == 10
     assert [even[f"error, {size}"] for size in SIZES] == pytest.approx([0.4, np.nan, 0.05], nan_ok=True)
     by_size = _measured(answers, truth, sizes, table.source, Workload("hand", questions, is_by_size=True))
     assert by_size["error"] == even["error"]

@@ -22,6 +22,7 @@ def measured(label, risks, error, covered=1.0):
         "error": error,
         "relative error": 2 * error,
         "absolute error": 100 * error,
+        "largest standard error": 200 * error,
         "refused": 0.0,
         "covered": covered,
         **dict.fromkeys((RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH), 0.0),
@@ -57,6 +58,8 @@ def comparison():
         ({"error": 0.1}, "middling"),
         ({"relative-error": 0.5}, "strong"),
         ({"absolute-error": 6.0}, "middling"),
+        ({"std-error": 45.0}, "strong"),
+        ({"std-error": 11.0}, "middling"),
         ({"risk": 0.5, "error": 0.3}, "middling"),
     ],
 )
@@ -118,6 +121,29 @@ def test_the_release_says_that_its_parameters_were_chosen_from_the_rows(tmp_path
     plain = METHODS.make("noisy-marginals", {"epsilon": 1.0})
     publish(table, plain, tmp_path / "plain", seed=1)
     assert "chosen from" not in load_release(tmp_path / "plain").guarantees[0].statement
+
+
+def test_standard_errors_of_questions_of_ones_own():
+    """Randomized response keeps a value with p: the standard error of an answer over m values is at most sqrt(n) / 2 / p, and refused goals say so."""
+    table = sample_table(400)
+    asked = ["job = 'Tech'", "job = 'Care' AND sex = 'Female'"]
+    settings = {"questions": asked, "seed": 1, "workers": 1, "repeats": 3}
+    found = choose_by_measuring(table, "randomized-response", {"std-error": 25.0}, **settings)
+    assert found.comparison.workload == "own questions"
+    numbers = {
+        each.candidate.label: each.numbers["largest standard error"] for each in found.comparison.points
+    }
+    assert numbers["the table itself"] == 0
+    for retention in (0.9, 0.5, 0.2):
+        # 320 rows are published of 400.
+        assert 0 < numbers[f"randomized-response retention={retention}"] <= 320**0.5 / 2 / retention
+    assert found.point is not None
+    assert found.point.numbers["largest standard error"] <= 25
+    with pytest.raises(ParameterError, match="std-error reaches"):
+        _ = choose_from(found.comparison, "randomized-response", {"std-error": 0.1}).design
+    refusing = choose_by_measuring(table, "distribution-resampling", {"std-error": 1e6}, **settings)
+    with pytest.raises(ParameterError, match="No design"):
+        _ = refusing.design
 
 
 @pytest.mark.parametrize("method", sorted(set(COARSE) - {"distribution-resampling"}))

@@ -264,7 +264,7 @@ def lone_error(share: float, number: float) -> float:
     >>> round(lone_error(0.0, 96), 6)
     0.014
     """
-    padded = (share * number + 2) / (number + 4)
+    padded = (min(max(share, 0.0), 1.0) * number + 2) / (number + 4)
     return float(np.sqrt(padded * (1 - padded) / (number + 4)))
 
 
