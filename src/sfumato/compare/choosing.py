@@ -190,7 +190,10 @@ def choose_from(comparison: Comparison, method: str, goal: Mapping[str, float]) 
         return MeasuredChoice(
             method, goal, comparison, None, f"No design of the grid of {method} keeps {told}: {reached}."
         )
-    protecting = [each for each in keeping if _protects(comparison, each)]
+    # Where not even the table itself costs people anything that could be measured, nothing can be found less often.
+    raw = next(each for each in comparison.points if not each.candidate.method).risk
+    is_harmless = raw is None or raw.low <= 0
+    protecting = [each for each in keeping if is_harmless or _protects(comparison, each)]
     if not protecting:
         return MeasuredChoice(
             method,
@@ -203,9 +206,11 @@ def choose_from(comparison: Comparison, method: str, goal: Mapping[str, float]) 
     by_error = RISK in goal
     best = min(protecting, key=lambda each: each.error if by_error else _risk(each))
     lost = f"error {best.error:.3g}" if by_error else f"risk {_risk(best):.3g}"
-    return MeasuredChoice(
-        method, goal, comparison, best, f"{best.candidate.label} keeps {told} and has the smallest {lost}."
+    told_of_table = (
+        " Being in the table itself costs people nothing that could be measured here." * is_harmless
     )
+    sentence = f"{best.candidate.label} keeps {told} and has the smallest {lost}.{told_of_table}"
+    return MeasuredChoice(method, goal, comparison, best, sentence)
 
 
 def _keeps(point: Point, goal: Mapping[str, float]) -> bool:

@@ -79,6 +79,21 @@ def test_what_protects_nothing_is_refused_as_such():
         _ = found.design
 
 
+def test_where_the_table_itself_costs_nothing_it_is_said():
+    """Nothing can be found less often than by chance: a design is chosen, and the sentence says what was not measured."""
+    design = Candidate("mild", "randomized-response", {"retention": 0.9})
+    outcomes = (*measured(RAW.label, (0.01, -0.02, 0.01), 0.0), *measured("mild", (-0.01, 0.02, 0.0), 0.01))
+    found = choose_from(
+        Comparison((RAW, design), outcomes, "s", 3, 1), "randomized-response", {"error": 0.02}
+    )
+    assert found.point is not None
+    assert "nothing that could be measured" in found.sentence
+    assert (
+        "nothing that could be measured"
+        not in choose_from(comparison(), "randomized-response", {"error": 0.1}).sentence
+    )
+
+
 def test_goals_that_nothing_keeps_say_what_can_be_reached():
     """With the best number of the grid."""
     found = choose_from(comparison(), "randomized-response", {"risk": 0.01})
