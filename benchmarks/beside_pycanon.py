@@ -22,7 +22,7 @@ FEW = ("race", "sex")
 OF_CENSUS = ("age", "sex", "education", "marital", "race", "workclass", "country", "salary")
 
 PREPARE = FOLDER / "peers" / "categories.py"
-"""Writes the rows in the categories of the schema, so that both see the same groups: numbers are binned in it."""
+"""Writes the rows and a schema of their values, so that both see the same groups."""
 
 NOT_THERE = 9
 """Its exit code when a table cannot be fetched."""

@@ -1,4 +1,4 @@
-"""Rows of a data set by category, with a schema of these categories: ``categories.py DATA SCHEMA SOURCE ROWS SENSITIVE NAMES``."""
+"""Rows of a data set with a schema of their values as they stand: ``categories.py DATA SCHEMA SOURCE ROWS SENSITIVE NAMES``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import sys
 from pathlib import Path
 
-from sfumato import Schema, read_table
+from sfumato import Schema
 from sfumato.datasets import fetch_dataset, make_dataset
 from sfumato.errors import DownloadError
 
@@ -15,30 +15,26 @@ NOT_THERE = 9
 
 def main() -> None:
     """Write both files, and print the names that the data set has."""
-    data, schema, (source, rows, sensitive, *names) = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
-    whole, declared = (complete_adult if source == "adult" else census)(data.parent, int(rows))
-    chosen = [name for name in names if name in declared.names] + [sensitive]
+    data, schema, (source, number, sensitive, *names) = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3:]
+    rows = (complete_adult if source == "adult" else census)(data.parent, int(number))
+    chosen = [name for name in names if name in rows[0]] + [sensitive]
     told = {
         name: {
             "role": "sensitive" if name == sensitive else "quasi-identifier",
-            "categories": [
-                each for code, each in enumerate(declared[name].labels) if code != declared[name].missing_code
-            ],
+            "categories": sorted({row[name] for row in rows}),
         }
         for name in chosen
     }
     schema.write_text(Schema.from_dict({"attributes": told}).to_toml(), encoding="utf-8")
     with data.open("w", encoding="utf-8", newline="") as file:
-        lines = csv.writer(file)
-        lines.writerow(chosen)
-        for batch in read_table(whole, declared).scan(chosen):
-            labels = [[declared[name].labels[code] for code in batch.codes[name]] for name in chosen]
-            lines.writerows(zip(*labels, strict=True))
+        lines = csv.DictWriter(file, chosen, extrasaction="ignore")
+        lines.writeheader()
+        lines.writerows(rows)
     print(",".join(chosen[:-1]))
 
 
-def complete_adult(work: Path, rows: int) -> tuple[Path, Schema]:
-    """Rows of the training file without a missing value, as the literature counts them."""
+def complete_adult(work: Path, number: int) -> list[dict[str, str]]:
+    """Rows of the training file without a missing value, as the literature counts them; ages in single years."""
     folder = work / "fetched-adult"
     if not (folder / "adult.csv").exists():
         try:
@@ -47,20 +43,17 @@ def complete_adult(work: Path, rows: int) -> tuple[Path, Schema]:
             sys.exit(NOT_THERE)
     with (folder / "adult.csv").open(encoding="utf-8") as file:
         complete = [row for row in csv.DictReader(file) if row["part"] == "train" and all(row.values())]
-    assert len(complete) == rows
-    with (folder / "complete.csv").open("w", encoding="utf-8", newline="") as file:
-        lines = csv.DictWriter(file, list(complete[0]))
-        lines.writeheader()
-        lines.writerows(complete)
-    return folder / "complete.csv", Schema.read(folder / "adult.schema.toml")
+    assert len(complete) == number
+    return complete
 
 
-def census(work: Path, rows: int) -> tuple[Path, Schema]:
+def census(work: Path, number: int) -> list[dict[str, str]]:
     """As many made-up people."""
-    made = work / f"census-{rows}.csv"
+    made = work / f"census-{number}.csv"
     if not made.exists():
-        make_dataset("census", rows, 1, made)
-    return made, Schema.read(work / f"census-{rows}.schema.toml")
+        make_dataset("census", number, 1, made)
+    with made.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ class GroupCriteria:
         Largest ``|ln(r / q)|`` over the values that a group holds; by the definition it is infinite wherever a group lacks one.
     lacks_a_value
         Some group does not hold every value of the table.
+    alike_groups, alike_rows
+        Groups all of whose rows have one value, and rows in them: finding the group tells it.
+    groups, rows
+        All of them.
     """
 
     attribute: str
@@ -48,6 +52,10 @@ class GroupCriteria:
     beta: float
     delta: float
     lacks_a_value: bool
+    alike_groups: int
+    alike_rows: int
+    groups: int
+    rows: int
 
     def __repr__(self) -> str:
         return f"GroupCriteria({self.attribute}; private)"
@@ -88,18 +96,26 @@ def group_criteria(table: PrivateTable, names: Sequence[str], attribute: Attribu
         # Groups are numbered within a pass, and every number is a group.
         if len(part)
     ]
-    columns_of_worst = list(zip(*worst, strict=True))
-    least, most = (
-        [float(min(each)) for each in columns_of_worst[:4]],
-        [float(max(each)) for each in columns_of_worst[4:]],
-    )
+    by_measure = list(zip(*worst, strict=True))
+    least = [float(min(each)) for each in by_measure[:4]]
+    most = [float(max(each)) for each in by_measure[4:9]]
+    number = [round(sum(each)) for each in by_measure[9:]]
     return GroupCriteria(
-        attribute.name, round(least[0]), round(least[1]), *least[2:], *most[:4], lacks_a_value=bool(most[4])
+        attribute.name,
+        round(least[0]),
+        round(least[1]),
+        *least[2:],
+        *most[:4],
+        lacks_a_value=bool(most[4]),
+        alike_groups=number[0],
+        alike_rows=number[1],
+        groups=number[2],
+        rows=number[3],
     )
 
 
 def _of_part(counts: Integers, overall: Integers) -> tuple[float, ...]:
-    """Of some groups: k and the three kinds of l, which the least group decides; distances, gain, ratio and lack, the largest."""
+    """Of some groups: k and the three kinds of l, which the least group decides; distances, gain, ratio and lack, the largest; then numbers."""
     from sfumato.guarantees.beta_likeness import relative_gains
     from sfumato.guarantees.l_diversity import diversity
     from sfumato.guarantees.t_closeness import earth_mover_distances
@@ -107,9 +123,10 @@ def _of_part(counts: Integers, overall: Integers) -> tuple[float, ...]:
     shares: Floats = counts / counts.sum(axis=1, keepdims=True)
     expected = np.where(overall > 0, overall, 1) / overall.sum()
     logarithms = np.log(shares / expected, out=np.zeros_like(shares), where=shares > 0)
+    sizes, different = counts.sum(axis=1), diversity(counts, "distinct")
     return (
-        float(counts.sum(axis=1).min()),
-        float(diversity(counts, "distinct").min()),
+        float(sizes.min()),
+        float(different.min()),
         float(diversity(counts, "entropy").min()),
         float(diversity(counts).min()),
         float(earth_mover_distances(counts, overall).max()),
@@ -117,4 +134,8 @@ def _of_part(counts: Integers, overall: Integers) -> tuple[float, ...]:
         float(relative_gains(counts, overall).max()),
         float(np.abs(logarithms).max()),
         float(((counts == 0) & (overall > 0)).any()),
+        float((different == 1).sum()),
+        float(sizes[different == 1].sum()),
+        float(len(sizes)),
+        float(sizes.sum()),
     )

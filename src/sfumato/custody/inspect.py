@@ -147,7 +147,7 @@ class Inspection:
 def inspect_table(table: PrivateTable) -> Inspection:
     r"""Columns, group sizes and uniqueness of private rows, before anything is done to them.
 
-    Two passes over the rows, and two more for each sensitive attribute; groups are counted by the
+    Two passes over the rows, and one more for each sensitive attribute; groups are counted by the
     engine, so the number of possible combinations does not matter.
 
     Raises
@@ -185,11 +185,9 @@ def inspect_table(table: PrivateTable) -> Inspection:
         _small_groups_table(sizes),
     ]
     sensitive = table.schema.with_role(Role.SENSITIVE)
-    if sensitive:
-        tables.append(_homogeneity_table(table, names, sensitive))
     criteria = tuple(group_criteria(table, names, each) for each in sensitive)
     if criteria:
-        tables.append(_criteria_table(criteria))
+        tables += [_homogeneity_table(criteria), _criteria_table(criteria)]
     return Inspection(rows, names, sizes, tuple(tables), unique, criteria)
 
 
@@ -287,13 +285,20 @@ def _small_groups_table(sizes: GroupSizes) -> ResultTable:
     )
 
 
-def _homogeneity_table(
-    table: PrivateTable, names: tuple[str, ...], sensitive: tuple[Attribute, ...]
-) -> ResultTable:
+def _homogeneity_table(criteria: Sequence[GroupCriteria]) -> ResultTable:
     return _private(
         "Groups whose rows all have the same sensitive category: finding the group tells it",
         ("attribute", "groups", "share of groups", "rows", "share of rows"),
-        tuple(_homogeneity_row(each.name, table.group_diversity(names, each.name)) for each in sensitive),
+        tuple(
+            (
+                each.attribute,
+                each.alike_groups,
+                each.alike_groups / each.groups,
+                each.alike_rows,
+                each.alike_rows / each.rows,
+            )
+            for each in criteria
+        ),
     )
 
 
@@ -317,11 +322,3 @@ def _criteria_table(criteria: Sequence[GroupCriteria]) -> ResultTable:
             for each in criteria
         ),
     )
-
-
-def _homogeneity_row(name: str, diversity: Mapping[tuple[int, int], int]) -> tuple[Cell, ...]:
-    groups = sum(diversity.values())
-    rows = sum(size * number for (size, _), number in diversity.items())
-    alike_groups = sum(number for (_, different), number in diversity.items() if different == 1)
-    alike_rows = sum(size * number for (size, different), number in diversity.items() if different == 1)
-    return name, alike_groups, alike_groups / groups, alike_rows, alike_rows / rows
