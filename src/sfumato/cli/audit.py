@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,7 @@ from sfumato.cli.showing import show, talk
 EXAMPLES = (
     "sfumato audit release --against people.csv --schema schema.toml",
     "sfumato audit release --against people.csv --schema schema.toml \\",
-    "    --control others.csv --people exposed.csv",
+    "    --control others.csv --people exposed.csv --report audit.html",
     "sfumato audit first second --against people.csv --schema schema.toml",
 )
 
@@ -58,6 +59,10 @@ def audit(
             help="Write the exposed people to a private file; they are never shown.",
         ),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="FILE", help="Write all of it as a page, which you alone can read."),
+    ] = None,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Releases, where the design is published again.")
     ] = 5,
@@ -83,12 +88,21 @@ def audit(
     opened = [reading.load_release(each) for each in releases]
     private = reading.read_table(against, declared)
     others = None if control is None else reading.read_table(control, declared)
-    if people is not None:
-        refuse_existing(people, parameter="people")
+    for path, name in ((people, "people"), (report, "report")):
+        if path is not None:
+            refuse_existing(path, parameter=name)
     found = audit_releases(opened, private, control=others, repeats=repeats, classifier=classifier, seed=seed)
     if people is not None:
         number = found.write_people(people)
         talk(f"Wrote {number:,} exposed people to {people}: for your eyes alone.")
+    if report is not None:
+        from sfumato.report.audit_page import write_audit
+
+        # Names without folders: where files lie is nobody else's business.
+        names = [each.name for each in (*releases, Path(against), schema)]
+        words = ["sfumato", "audit", *names[:-2], "--against", names[-2], "--schema", names[-1]]
+        write_audit(found, opened, report, command=shlex.join(words))
+        talk(f"Wrote {report}: for your eyes alone.")
     talk("Computed from the private rows: for your eyes, not for publication.")
     show(found, as_json=as_json)
     if found.is_refuted:

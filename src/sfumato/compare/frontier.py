@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.compare.answers import COVERED, ERROR, REFUSED
+from sfumato.compare.answers import COVERED, ERROR, REFUSED, SIZES, STRICTER
 from sfumato.compare.designs import Candidate
 from sfumato.compare.dominance import Series, beaten, error_at_risk, undominated_shares
 from sfumato.compare.points import Point, difference, mean, plain, shown
@@ -187,7 +187,7 @@ class Comparison:
                 "error",
                 "refused",
                 "covered",
-                "",
+                "standing",
             ),
             tuple(rows),
             is_private=True,
@@ -214,6 +214,24 @@ class Comparison:
         return ResultTable(
             "What they are good for: errors and intervals of answers, distance of tables, people outside predicted rightly",
             ("design", *named.values()),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def sizes(self) -> ResultTable:
+        """Error by the true share of the rows that a question is about."""
+        rows = [
+            (
+                each.candidate.label,
+                *(shown(each.numbers.get(f"{ERROR}, {size}", float("nan")), "none asked") for size in SIZES),
+                shown(each.numbers.get(STRICTER, float("nan")), "-"),
+            )
+            for each in self.points
+            if not each.refusal
+        ]
+        return ResultTable(
+            "Error by size of the truth, as a share of the rows; last, with a bound of .1 % in place of .5 %",
+            ("design", *SIZES, "stricter"),
             tuple(rows),
             is_private=True,
         )

@@ -223,4 +223,5 @@ class Document:
     @property
     def is_private(self) -> bool:
         """Some section was computed from private rows."""
-        return any(section.is_private for section in self.sections)
+        is_marked = any(banner.mark == "custodian-only" for banner in self.banners)
+        return is_marked or any(section.is_private for section in self.sections)

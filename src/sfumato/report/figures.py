@@ -54,6 +54,8 @@ CONFIG: dict[str, Any] = {
         "columnPadding": 24,
         "symbolOpacity": 1,
         "symbolStrokeWidth": 2,
+        # From the left edge of the whole chart, not of its axis: on a telephone there is no room beside long categories.
+        "layout": {"top": {"anchor": "start", "bounds": "full"}},
     },
     "axisX": {"tickCount": 8},
     "axisY": {
@@ -119,7 +121,12 @@ def interval_chart(
             "encoding": {
                 "y": category,
                 "x": {"field": field, "type": "quantitative", "title": across},
-                "color": {"datum": name, "type": "nominal", "scale": scale, "legend": {"title": None}},
+                "color": {
+                    "datum": name,
+                    "type": "nominal",
+                    "scale": scale,
+                    "legend": {"title": None, "columns": 1},
+                },
                 "tooltip": tooltip,
                 **more,
             },
@@ -261,12 +268,11 @@ def frontier_chart(
     description
         For those who cannot see the chart.
     """
-    # In lines, and the legend one below the other: on a telephone what does not fit is cut off.
+    # In lines: on a telephone what does not fit is cut off.
     lines = textwrap.wrap(across, LETTERS_OF_A_LINE)
     x = {"field": "risk", "type": "quantitative", "title": lines, "axis": {"format": ".0%"}}
     y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0, "nice": True}}
     colour = _series(points, "method")
-    colour["legend"] = {"title": None, "columns": 1}
     shape = {**colour, "scale": {"domain": colour["scale"]["domain"]}}
     faded = {"condition": {"test": "indexof(datum.standing, 'beaten') === 0", "value": 0.35}, "value": 1}
     told = [
@@ -299,6 +305,37 @@ def frontier_chart(
         },
     ]
     return _whole(description, points, layers, height=420)
+
+
+def reliability_chart(points: Sequence[Mapping[str, Any]], *, description: str) -> dict[str, Any]:
+    """Stated probabilities against how often they were right; on the diagonal they hold.
+
+    Parameters
+    ----------
+    points
+        Mappings with ``stated``, ``observed`` and ``people``.
+    description
+        For those who cannot see the chart.
+    """
+
+    def axis(field: str, title: str) -> dict[str, Any]:
+        return {"field": field, "type": "quantitative", "title": title, "scale": {"domain": [0, 1]}}
+
+    place = {"x": axis("stated", "stated probability"), "y": axis("observed", "share that was right")}
+    told = [
+        {"field": field, "type": "quantitative", "format": form, "title": field}
+        for field, form in (("stated", ".2f"), ("observed", ".2f"), ("people", ",.0f"))
+    ]
+    layers: list[dict[str, Any]] = [
+        {
+            "data": {"values": [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]},
+            "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, "color": BOUNDS_COLOUR},
+            "encoding": place,
+        },
+        {"mark": {"type": "line", "strokeWidth": 2, "color": ESTIMATE_COLOUR}, "encoding": place},
+        {"mark": {**DOT, "color": ESTIMATE_COLOUR}, "encoding": {**place, "tooltip": told}},
+    ]
+    return _whole(description, points, layers, height=320)
 
 
 def bar_chart(labels: Sequence[str], counts: Sequence[float], *, description: str) -> dict[str, Any]:
@@ -335,7 +372,7 @@ def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
         "type": "nominal",
         "sort": None,
         "scale": {"domain": names, "range": colours},
-        "legend": {"title": None},
+        "legend": {"title": None, "columns": 1},
     }
 
 

@@ -58,7 +58,10 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
         sections=(
             Section("The chart", (frontier_figure(told), Paragraph(MEASURED))),
             Section("The numbers", (Grid.of(comparison.table()),)),
-            Section("What they are good for", (Grid.of(comparison.uses()), Grid.of(comparison.equal_risk()))),
+            Section(
+                "What they are good for",
+                tuple(map(Grid.of, (comparison.uses(), comparison.sizes(), comparison.equal_risk()))),
+            ),
             Section("Publish by one of them", (Listing("Commands", commands),)),
         ),
         footer=f"Made by sfumato {__version__}. This page loads nothing from outside.",

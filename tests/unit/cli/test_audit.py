@@ -135,3 +135,18 @@ def test_two_releases_tell_more_than_one(run, folder):
     both = run("audit", "first", "second", *AUDIT)
     assert both.exit_code == 0, both.stderr
     assert "2 releases of one table, used together." in both.stdout
+
+
+def test_an_audit_is_written_as_a_page_for_its_owner_alone(run, folder):
+    """Risk with and without, the curve of stated probabilities, weaknesses, parameters and the command; no line about single people."""
+    publish(run, 0.5, "release")
+    outcome = run("audit", "release", *AUDIT, "--report", "audit.html")
+    assert outcome.exit_code == 0, outcome.stderr
+    path = folder / "audit.html"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    page = path.read_text(encoding="utf-8")
+    for told in ("Risk to job", "without, ", "Stated probabilities and how often", "Weaknesses", "noindex"):
+        assert told in page
+    assert "sfumato audit release --against people.csv --schema schema.toml" in page
+    assert "&#34;retention&#34;" in page or "retention" in page
+    assert run("audit", "release", *AUDIT, "--report", "audit.html").exit_code == 1

@@ -193,6 +193,7 @@ def _scored(
     return AttributeAudit(
         attribute=people.sensitive.name,
         control=controlled.control,
+        before=float(margin.max(initial=0)),
         measured=found,
         of_this_release=here,
         rare=measure_rare(controlled.trials, rare),

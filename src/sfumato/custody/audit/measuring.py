@@ -235,6 +235,8 @@ def _half_width(one: Scored, other: Scored, trial: Trial, *, is_share: bool) -> 
     freedom = max(min(len(np.unique(each)) for each in kinds) - 1, 1)
     if trial.is_paired and (one.over == other.over).all():
         error = clustered_error((one.values - other.values)[one.over], kinds[0])
+        # Nobody of n who differs is not nobody at all.
+        error = max(error, lone_error(0.0, len(kinds[0]))) if is_share else error
     else:
         error = math.hypot(
             *(

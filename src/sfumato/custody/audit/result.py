@@ -54,6 +54,8 @@ class AttributeAudit:
         Its name.
     control
         Who people were compared with.
+    before
+        Share guessed right by who knows the overall shares only.
     measured
         Scores, with and without the person in the table.
     of_this_release
@@ -72,6 +74,7 @@ class AttributeAudit:
 
     attribute: str
     control: str
+    before: float
     measured: Mapping[str, Measured]
     of_this_release: Mapping[str, float]
     rare: tuple[RareMeasured, ...]
@@ -94,7 +97,8 @@ class AttributeAudit:
                 ResultTable(
                     f"Probabilities stated for {self.attribute}, and how often they were right (law)",
                     self.reliability.columns,
-                    self.reliability.rows,
+                    # Of fewer people a share is nearly a row.
+                    tuple(row for row in self.reliability.rows if _events(row) >= FEWEST_COUNTED),
                     is_private=True,
                 ),
             )
@@ -348,6 +352,13 @@ class AuditResult:
 
 def _points(share: float) -> str:
     return f"{100 * share:.1f} points" if np.isfinite(share) else "unknown"
+
+
+def _events(row: tuple[Cell, ...]) -> int:
+    """People of a line of the reliability table: its third cell."""
+    number = row[2]
+    assert isinstance(number, int)
+    return number
 
 
 def _number(recall: RareRecall) -> Cell:

@@ -242,3 +242,14 @@ def test_a_table_of_other_rows_is_refused_by_what_it_lacks():
     short = PrivateTable(table.source.take(np.arange(199)), table.schema, engine=table.engine)
     with pytest.raises(Exception, match="1 row whose sex, age, region"):
         audit(release, short)
+
+
+def test_no_line_of_the_reliability_table_is_about_few_people():
+    """Bins of fewer than ten people are left out: a share of three is nearly three rows."""
+    table = sample_table(600)
+    found = audit(release_in_memory(table, RandomizedResponse(retention=0.95), seed=1), table, seed=1)
+    (job,) = found.attributes
+    assert min(row[2] for row in job.reliability.rows) < 10
+    shown = job.tables()[-1]
+    assert shown.rows
+    assert all(row[2] >= 10 for row in shown.rows)
