@@ -133,7 +133,7 @@ def read_candidates(path: Path) -> tuple[Candidate, ...]:
     ParameterError
         With everything that is wrong, line by line.
     """
-    text = path.read_text(encoding="utf-8")
+    text = _text_of(path)
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -144,21 +144,44 @@ def read_candidates(path: Path) -> tuple[Candidate, ...]:
             f"designs: {path.name} must hold one [[design]] for each design, and nothing else.",
             parameter="designs",
         )
-    headers = re.finditer(r"^\s*\[\[\s*design\s*\]\]", text, re.MULTILINE)
-    lines = [text.count("\n", 0, each.end()) + 1 for each in headers]
-    found, problems = [], []
-    for line, entry in zip(lines, entries, strict=False):
-        parameters = dict(entry)
+    found: dict[str, tuple[str, Candidate]] = {}
+    problems = []
+    for place, entry in zip(_places(text, len(entries)), entries, strict=True):
+        parameters = dict(entry) if isinstance(entry, dict) else {}
         method = parameters.pop("method", None)
+        if not isinstance(method, str):
+            problems.append(f'{place}: a design names its method, such as method = "anatomy".')
+            continue
         try:
-            if not isinstance(method, str):
-                problems.append(f'line {line}: a design names its method, such as method = "anatomy".')
-                continue
             METHODS.make(method, dict(parameters))
         except SfumatoError as error:
-            problems.append(f"line {line}: {error}")
-        else:
-            found.append(candidate(method, parameters))
+            problems.append(f"{place}: {error}")
+            continue
+        made = candidate(method, parameters)
+        if made.label in found:
+            problems.append(f"{place}: the same design as {found[made.label][0]}. Leave one of them out.")
+        found.setdefault(made.label, (place, made))
     if problems:
         raise ParameterError("designs: " + " ".join(problems), parameter="designs")
-    return (RAW, *found)
+    return (RAW, *(made for _, made in found.values()))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        what = "is not UTF-8. Save it as UTF-8"
+    except OSError:
+        what = "cannot be read. Name a TOML file of designs"
+    raise ParameterError(f"designs: {path.name} {what}.", parameter="designs")
+
+
+def _places(text: str, number: int) -> list[str]:
+    """Where each design is: the line of its heading, or its number where they are written otherwise."""
+    headings = [
+        text.count("\n", 0, each.end()) + 1
+        for each in re.finditer(r"^\s*\[\[\s*design\s*\]\]", text, re.MULTILINE)
+    ]
+    if len(headings) == number:
+        return [f"line {line}" for line in headings]
+    return [f"design {each}" for each in range(1, number + 1)]

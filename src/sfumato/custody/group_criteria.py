@@ -101,11 +101,15 @@ def group_criteria(table: PrivateTable, names: Sequence[str], attribute: Attribu
     most = [float(max(each)) for each in by_measure[4:9]]
     number = [round(sum(each)) for each in by_measure[9:]]
     return GroupCriteria(
-        attribute.name,
-        round(least[0]),
-        round(least[1]),
-        *least[2:],
-        *most[:4],
+        attribute=attribute.name,
+        k=round(least[0]),
+        l_distinct=round(least[1]),
+        l_entropy=least[2],
+        l_share=least[3],
+        t_equal=most[0],
+        t_ordered=most[1],
+        beta=most[2],
+        delta=most[3],
         lacks_a_value=bool(most[4]),
         alike_groups=number[0],
         alike_rows=number[1],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sfumato._version import __version__
 from sfumato.report.document import (
@@ -78,7 +78,7 @@ def _risk(audited: AttributeAudit) -> Iterator[Block]:
     from sfumato.custody.audit.measuring import HALF, LINKABLE, NINE, SURE, TOP
 
     yield Paragraph(audited.sentences()[0])
-    points = []
+    points: list[dict[str, Any]] = []
     for name in (TOP, LINKABLE, SURE, HALF, NINE):
         apart = audited.measured[name].difference
         if apart is not None:

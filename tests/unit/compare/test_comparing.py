@@ -170,6 +170,32 @@ def test_all_problems_of_a_designs_file_are_told_at_once(tmp_path):
     assert [each.label for each in read_candidates(path)] == ["the table itself", "anatomy l_value=3"]
 
 
+def test_designs_in_one_line_are_read_and_their_faults_told_by_number(tmp_path):
+    """An array is TOML as well; there is no line of [[design]] to name."""
+    path = tmp_path / "designs.toml"
+    path.write_text(
+        'design = [{method = "anatomy", l_value = 3}, {method = "splu-gen", gamma = 2}]\n', encoding="utf-8"
+    )
+    assert [each.label for each in read_candidates(path)][1:] == ["anatomy l_value=3", "splu-gen gamma=2"]
+    path.write_text('design = [{method = "anatomy", l_value = 3}, {method = "nothing"}]\n', encoding="utf-8")
+    with pytest.raises(ParameterError, match="design 2: "):
+        read_candidates(path)
+
+
+def test_the_same_design_twice_and_text_that_is_none_are_refused(tmp_path):
+    """Twice the same would count its splits twice; other encodings, no file and lines in a text are told."""
+    path = tmp_path / "designs.toml"
+    one = '[[design]]\nmethod = "anatomy"\nl_value = 3\n'
+    path.write_text(one + "# again\n" + one, encoding="utf-8")
+    with pytest.raises(ParameterError, match="line 5: the same design as line 1"):
+        read_candidates(path)
+    path.write_bytes(b"\xff\xfe" + one.encode())
+    with pytest.raises(ParameterError, match="not UTF-8"):
+        read_candidates(path)
+    with pytest.raises(ParameterError, match="cannot be read"):
+        read_candidates(tmp_path / "nothing.toml")
+
+
 def test_results_are_written_for_other_tools(tmp_path):
     """A row for each design and split."""
     from pyarrow import parquet
