@@ -96,6 +96,16 @@ def test_people_who_are_not_in_the_table_are_the_first_control(run, folder):
     assert "10 rows, too few for an interval" in refused.stderr
 
 
+def test_the_table_itself_is_no_control(run, folder):
+    """In whatever order its rows stand."""
+    publish(run, 0.5, "release")
+    header, *lines = (folder / "people.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "others.csv").write_text("\n".join([header, *reversed(lines)]) + "\n", encoding="utf-8")
+    refused = run("audit", "release", *AUDIT, "--control", "others.csv")
+    assert refused.exit_code == 1
+    assert "the very rows of the table" in refused.stderr
+
+
 def test_a_method_whose_rows_cannot_be_taken_out_is_published_again(run, folder):
     """The figures are labelled as about the design."""
     outcome = run(
@@ -106,6 +116,7 @@ def test_a_method_whose_rows_cannot_be_taken_out_is_published_again(run, folder)
     audited = run("audit", "release", *AUDIT, "--repeats", "3")
     assert audited.exit_code == 0, audited.stderr
     assert "people held out of the design published again" in audited.stdout
+    assert "does not show which rows" not in audited.stdout
 
 
 @pytest.mark.parametrize("how", ["rows", "categories"])

@@ -23,7 +23,13 @@ from sfumato.custody.audit.measuring import (
     score_side,
 )
 from sfumato.custody.audit.membership import Membership, measure_membership
-from sfumato.custody.audit.people import EXACT_PUBLIC, People, people_of, refuse_other_rows
+from sfumato.custody.audit.people import (
+    EXACT_PUBLIC,
+    People,
+    people_of,
+    refuse_other_rows,
+    refuse_the_same_people,
+)
 from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped
 from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrated
 from sfumato.custody.audit.truth_checks import check_against_truth
@@ -132,13 +138,7 @@ def audit(
                 skipped.append(
                     Skipped(f"the law of {each.method}", "no test of it against the truth is known")
                 )
-        outside = None if control is None else people_of(control, releases[0], name)
-        if outside is not None and outside.number < FEWEST_TARGETS:
-            raise DataError(
-                f"the control has {counted(outside.number, 'row')}, too few for an interval: at least {FEWEST_TARGETS} are needed. "
-                "Give more people who are not in the table, or none.",
-                number_of_rows=outside.number,
-            )
+        outside = None if control is None else _outside(control, releases[0], people)
         present = attack_present(releases, people, generator)
         controlled = control_trials(
             releases,
@@ -163,8 +163,21 @@ def audit(
         tuple(attributes),
         tuple(dict.fromkeys(skipped)),
         FAMILY_LEVEL,
-        _caveats(table),
+        _caveats(table, releases),
     )
+
+
+def _outside(control: PrivateTable, release: Release, people: People) -> People:
+    """People given as control; too few of them, or the table itself, are refused."""
+    outside = people_of(control, release, people.sensitive.name)
+    if outside.number < FEWEST_TARGETS:
+        raise DataError(
+            f"the control has {counted(outside.number, 'row')}, too few for an interval: at least {FEWEST_TARGETS} are needed. "
+            "Give more people who are not in the table, or none.",
+            number_of_rows=outside.number,
+        )
+    refuse_the_same_people(people, outside)
+    return outside
 
 
 def _scored(
@@ -270,7 +283,7 @@ def _unscored(release: Release) -> Iterator[Skipped]:
             yield Skipped(f"attack {name}", reason)
 
 
-def _caveats(table: PrivateTable) -> tuple[str, ...]:
+def _caveats(table: PrivateTable, releases: Sequence[Release]) -> tuple[str, ...]:
     units = table.schema.with_role(Role.UNIT, Role.HOUSEHOLD)
     together = (
         ("Rows of one unit or household were not kept together when people were held out.",) if units else ()
@@ -279,4 +292,9 @@ def _caveats(table: PrivateTable) -> tuple[str, ...]:
         "Measured against these attackers on this table; a better attacker would find more.",
         "Computed from the private rows: for your eyes, not for publication.",
         *together,
+        *(
+            f"A release of {each.method} does not show which rows it was made from: held against other rows it is refuted."
+            for each in releases
+            if each.manifest.law["law"] not in EXACT_PUBLIC
+        ),
     )

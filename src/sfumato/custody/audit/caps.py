@@ -9,7 +9,7 @@ import numpy as np
 
 from sfumato.custody.audit.measuring import LINKABLE, TOP, Measured, Trial, score_side
 from sfumato.custody.audit.result import LawCheck
-from sfumato.custody.audit.scores import clustered_error
+from sfumato.custody.audit.scores import clustered_error, lone_error
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
@@ -68,22 +68,26 @@ def check_caps(
             for each in trials
         ]
         over = [_over(promises, one.mean, other.mean) for one, other in parts]
+        slope = _slope(promises, float(np.mean([other.mean for _, other in parts])))
         if len(parts) > 1:
             error = float(np.std(over, ddof=1)) * math.sqrt(1 / len(over) + CONTROL_SHARE)
             freedom = len(over) - 1
         else:
             (one, other), trial = parts[0], trials[0]
             kinds = trial.present.kinds[one.over], trial.absent.kinds[other.over]
-            slope = (_over(promises, 0.0, other.mean - 1e-4) - _over(promises, 0.0, other.mean + 1e-4)) / 2e-4
             error = math.hypot(
                 clustered_error(one.values[one.over], kinds[0]),
                 slope * clustered_error(other.values[other.over], kinds[1]),
             )
             freedom = max(min(len(np.unique(each)) for each in kinds) - 1, 1)
+        # Releases that happen to agree, or people who are all wrong, are no certainty.
+        present, absent = (len(parts) * each for each in measured[name].people)
+        least = math.hypot(
+            lone_error(difference.present, present), slope * lone_error(difference.absent, absent)
+        )
         mean = float(np.mean(over))
         cap = difference.present - mean
-        # Without any spread there is nothing to judge by.
-        p_value = float(t.sf(mean / error, freedom)) if error > 0 else float(mean <= 0)
+        p_value = float(t.sf(mean / max(error, least), freedom))
         found.append(
             LawCheck(
                 f"proved cap of {name}",
@@ -92,6 +96,11 @@ def check_caps(
             )
         )
     return tuple(found)
+
+
+def _slope(promises: Sequence[Guarantee], absent: float) -> float:
+    """How fast the cap grows with the share that is right without."""
+    return (_over(promises, 0.0, absent - 1e-4) - _over(promises, 0.0, absent + 1e-4)) / 2e-4
 
 
 def _over(promises: Sequence[Guarantee], present: float, absent: float) -> float:

@@ -178,5 +178,26 @@ def refuse_other_rows(release: Release, people: People) -> None:
         )
 
 
+def refuse_the_same_people(people: People, outside: People) -> None:
+    """Refuse the table itself as control: everybody in it is in it.
+
+    Raises
+    ------
+    DataError
+        When both hold the same rows.
+    """
+    if people.number != outside.number:
+        return
+    names = [*(each.name for each in people.public), people.sensitive.name]
+    rows = (np.stack([each.codes[name] for name in names], axis=1) for each in (people, outside))
+    one, other = (each[np.lexsort(each.T)] for each in rows)
+    if (one == other).all():
+        raise DataError(
+            "the control holds the very rows of the table, so that everybody is compared with themselves. Give people who are not in "
+            "the table, or none.",
+            number_of_rows=outside.number,
+        )
+
+
 EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows")
 """Laws whose first table shows everybody's public values as they are, once for each row."""

@@ -156,3 +156,28 @@ def test_a_release_that_tells_nothing_tells_nothing_twice():
     releases = [release_in_memory(table, DistributionResampling(), seed=place) for place in (1, 2)]
     found = audit(releases, table, control=others, seed=1).attributes[0].measured[LINKABLE].difference
     assert found.low <= 0 <= found.high
+
+
+def test_releases_that_happen_to_agree_refute_nothing():
+    """Three releases in which 3 of 40 are right with their row and 1 of 40 without, by luck the same each time: no certainty.
+
+    An epsilon of .1 allows 1.1 of 40. One person more or less in 120 is far within an error of two of 124.
+    """
+    kinds = np.arange(40)
+
+    def side(right):
+        truth = np.where(kinds < right, 0, 1)
+        table = table_of([40, 2], [kinds, truth])
+        people = people_of(table, raw_release(table), "s")
+        everybody = np.ones(40, bool)
+        return Side(people, {"only": np.tile([0.8, 0.2], (40, 1))}, everybody, everybody)
+
+    trials = [Trial(side(3), side(1), is_paired=False)] * 3
+    margin = np.array([0.5, 0.5])
+    found = check_caps([DifferentialPrivacy(epsilon=0.1)], measure(trials, margin), trials, margin)
+    assert found
+    assert all(each.p_value > 1e-3 for each in found)
+    # Twenty of forty, three times: beyond luck.
+    trials = [Trial(side(20), side(1), is_paired=False)] * 3
+    found = check_caps([DifferentialPrivacy(epsilon=0.1)], measure(trials, margin), trials, margin)
+    assert max(each.p_value for each in found) < 0.01
