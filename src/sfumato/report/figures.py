@@ -20,6 +20,21 @@ BOUNDS_COLOUR = "var(--ink-soft)"
 SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 6))
 """Told apart by readers who confuse red and green too; they repeat when there are more series."""
 
+SHAPES = (
+    *(
+        "circle",
+        "square",
+        "triangle-up",
+        "cross",
+        "diamond",
+        "triangle-right",
+        "triangle-down",
+        "triangle-left",
+    ),
+    "wedge",
+)
+"""One for each method and the table itself, so that a chart can be read without colour."""
+
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 
 INTERVAL = {"type": "rule", "strokeWidth": 3, "strokeCap": "round", "opacity": 0.45}
@@ -273,7 +288,11 @@ def frontier_chart(
     x = {"field": "risk", "type": "quantitative", "title": lines, "axis": {"format": ".0%"}}
     y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0, "nice": True}}
     colour = _series(points, "method")
-    shape = {**colour, "scale": {"domain": colour["scale"]["domain"]}}
+    names = colour["scale"]["domain"]
+    shape = {
+        **colour,
+        "scale": {"domain": names, "range": list(itertools.islice(itertools.cycle(SHAPES), len(names)))},
+    }
     faded = {"condition": {"test": "indexof(datum.standing, 'beaten') === 0", "value": 0.35}, "value": 1}
     told = [
         {"field": "design", "type": "nominal", "title": "design"},
