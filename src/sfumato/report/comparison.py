@@ -124,7 +124,7 @@ class Comparison:
             f"What each release answers, with {LEVEL} intervals",
             ("question", "release", "truth", "estimate", "std. error", "low", "high"),
             tuple(
-                (reply.question.name, each.label, reply.truth, *_whole_rows(answer))
+                (reply.question.name, each.label, reply.truth, *whole_rows(answer))
                 for reply in self.replies
                 for each, answer in zip(self.releases, reply.answers, strict=True)
             ),
@@ -205,7 +205,7 @@ def compare_releases(
     )
 
 
-def _whole_rows(answer: Answer) -> tuple[float, ...]:
+def whole_rows(answer: Answer) -> tuple[float, ...]:
     """An answer's numbers to whole rows, which is what errors of several rows support."""
     numbers = (answer.estimate, answer.std_error, answer.low, answer.high)
     return tuple(round(each) if math.isfinite(each) else each for each in numbers)

@@ -33,7 +33,9 @@ SEEDED = Banner(
 )
 
 
-def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> Document:
+def describe_comparison(
+    comparison: Comparison, *, rows: int, commands: str, besides: tuple[Section, ...] = ()
+) -> Document:
     """The demonstration's report, as data.
 
     Parameters
@@ -44,6 +46,8 @@ def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> 
         Of the table.
     commands
         Lines that repeat it.
+    besides
+        Further parts, before the commands.
     """
     number = len(comparison.releases)
     citations = dict.fromkeys(
@@ -62,6 +66,7 @@ def describe_comparison(comparison: Comparison, *, rows: int, commands: str) -> 
             _promises(comparison),
             _costs(comparison),
             _group(comparison),
+            *besides,
             Section("Repeat it", (Listing("Commands", commands),)),
             Section("Sources", (Bullets(tuple(citations)),)),
         ),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.custody.publish import publish
-from sfumato.data.private_table import read_table
-from sfumato.datasets import DatasetFiles, make_dataset
+from sfumato.data.private_table import PrivateTable, read_table
+from sfumato.datasets import make_dataset
 from sfumato.errors import ParameterError, ReleaseError, ReleaseExistsError
-from sfumato.methods.base import Design
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.report.comparison import Comparison, Group, LabelledRelease, Question, compare_releases
 from sfumato.report.comparison_document import describe_comparison
+from sfumato.report.demonstration_methods import OTHERS, Variant, describe_methods, show_methods
 from sfumato.report.html import write_page
 from sfumato.report.repetition import publish_command, query_command
 
@@ -32,29 +31,12 @@ MARKER_NAME = ".sfumato-demonstration"
 MARKER_TEXT = "Made by the sfumato demonstration, which may replace this folder.\n"
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One way to publish the sample.
-
-    Parameters
-    ----------
-    folder
-        Name of the release's folder.
-    label
-        What it is called in tables and charts.
-    design
-        The method with its parameters.
-    """
-
-    folder: str
-    label: str
-    design: Design
-
-
 VARIANTS = tuple(
     Variant(f"retention-{retention}", f"retention {retention}", RandomizedResponse(retention=retention))
     for retention in (0.8, 0.5, 0.2)
 )
+MIDDLE = 1
+"""Of these the one that stands beside other methods."""
 
 QUESTIONS = (
     Question("cleaners", "occupation = 'Cleaner'"),
@@ -113,16 +95,22 @@ def run_demonstration(out: str | Path, *, rows: int = ROWS, say: Callable[[str],
         "NOT PRIVATE: a fixed seed makes these releases repeatable, and anyone can undo them."
     )
     people = make_dataset("census", rows, SEED, folder / DATA_NAME)
-    comparison = _publish_and_compare(people, folder, say)
+    table = read_table(people.data, people.schema)
+    comparison = _publish_and_compare(table, folder, say)
     _say_results(comparison, say)
-    commands = _commands(rows)
-    report = write_page(describe_comparison(comparison, rows=rows, commands=commands), folder / REPORT_NAME)
+    methods = show_methods(
+        table, folder, comparison.releases[MIDDLE], QUESTIONS[:2], seed=SEED + len(VARIANTS)
+    )
+    say(f"\n{methods.answers.to_text()}\n\n{methods.attack_sentence}")
+    page = describe_comparison(
+        comparison, rows=rows, commands=_commands(rows), besides=(describe_methods(methods),)
+    )
+    report = write_page(page, folder / REPORT_NAME)
     say(f"Report: {report}")
     return report
 
 
-def _publish_and_compare(people: DatasetFiles, folder: Path, say: Callable[[str], None]) -> Comparison:
-    table = read_table(people.data, people.schema)
+def _publish_and_compare(table: PrivateTable, folder: Path, say: Callable[[str], None]) -> Comparison:
     # Each release has the same rows, so that what is said of the first holds of all.
     listeners = (say, *(lambda _: None for _ in VARIANTS[1:]))
     releases = [
@@ -147,18 +135,19 @@ def _say_results(comparison: Comparison, say: Callable[[str], None]) -> None:
 
 def _commands(rows: int) -> str:
     lines = [f"sfumato datasets make census --rows {rows} --seed {SEED} --out {DATA_NAME}"]
-    for number, each in enumerate(VARIANTS):
+    for number, each in enumerate((*VARIANTS, *OTHERS)):
         command = publish_command(
             each.design.to_dict(), each.folder, data=DATA_NAME, schema=SCHEMA_NAME, seed=SEED + number
         )
         lines.append(command)
-    lines += [query_command(each.folder, QUESTIONS[0].text) for each in VARIANTS]
+    lines += [query_command(each.folder, QUESTIONS[0].text) for each in (*VARIANTS, *OTHERS)]
+    lines.append(f"sfumato attack {OTHERS[0].folder} --attack anatomy-naive-bayes")
     return "\n".join(lines)
 
 
 def _make_room(folder: Path) -> None:
     """An empty folder with our marker, in place of an earlier demonstration if that is what is there."""
-    ours = {MARKER_NAME, DATA_NAME, SCHEMA_NAME, REPORT_NAME, *(each.folder for each in VARIANTS)}
+    ours = {MARKER_NAME, DATA_NAME, SCHEMA_NAME, REPORT_NAME, *(each.folder for each in (*VARIANTS, *OTHERS))}
     try:
         present = sorted(each.name for each in folder.iterdir()) if folder.exists() else []
         # What somebody added to an earlier demonstration is not ours to remove.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sfumato.data.private_table import read_table
 from sfumato.errors import ParameterError, ReleaseError, ReleaseExistsError
 from sfumato.release import load_release
 from sfumato.report.demonstration import MARKER_NAME, QUESTIONS, REPORT_NAME, VARIANTS, run_demonstration
+from sfumato.report.demonstration_methods import OTHERS
 from sfumato.values.selection import Selection
 from web_pages import Page
 
@@ -32,9 +35,33 @@ def test_it_leaves_data_schema_releases_and_report(made):
             "people.parquet",
             "people.schema.toml",
             REPORT_NAME,
-            *(each.folder for each in VARIANTS),
+            *(each.folder for each in (*VARIANTS, *OTHERS)),
         ]
     )
+
+
+def test_three_methods_answer_the_same_questions(made):
+    """Their names are those of the releases; each estimate stands beside the truth."""
+    folder, said = made
+    assert {
+        load_release(folder / each.folder).manifest.method["method"] for each in (*VARIANTS, *OTHERS)
+    } == {
+        "randomized-response",
+        "anatomy",
+        "noisy-marginals",
+    }
+    for each in OTHERS:
+        assert each.label in said
+
+
+def test_one_attack_succeeds(made):
+    """It names more people's occupations than the promise of its release speaks of: twice as many at least."""
+    folder, said = made
+    sentence = next(line for line in said.splitlines() if line.startswith("An attack that succeeds"))
+    promised, right = (int(each) for each in re.findall(r"(\d+) %", sentence))
+    assert promised == 25
+    assert right >= 2 * promised
+    assert sentence in (folder / REPORT_NAME).read_text(encoding="utf-8")
 
 
 def test_every_release_opens_and_says_that_it_is_not_private(made):
