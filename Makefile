@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spark-where-java-is check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce format clean
+.PHONY: help demo test spark-where-java-is check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce docs format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -92,6 +92,14 @@ bench: $(VENV)/installed-dev  ## ratios against peers and limits
 
 reproduce: $(VENV)/installed-dev  ## the papers' tables computed anew, held against what is stored (REPRODUCE="li --part verbatim")
 	$(BIN)/python reproductions/run.py $(REPRODUCE)
+
+$(VENV)/installed-docs: $(VENV)/installed pyproject.toml
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+docs: $(VENV)/installed-docs  ## the documentation as a site, in the folder site; links, anchors and what pages load are checked
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo "Open site/index.html; no server is needed."
 
 format: $(VENV)/installed-dev  ## let the formatter decide
 	$(BIN)/ruff format .

@@ -15,13 +15,16 @@ from sfumato.methods.base import METHODS
 from sfumato.values.schema.explaining import schema_language
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs" / "building"))
+
+import command_line  # noqa: E402 - the path comes first
 
 
 def methods_table(prefix: str) -> str:
     """A row for each method."""
     rows = ["| method | what it does | page |", "|---|---|---|"]
     for name, method in METHODS.members.items():
-        rows.append(f"| `{name}` | {method.summary} | [{name}]({prefix}methods/{name}.md) |")
+        rows.append(f"| `{name}` | {method.summary} | [{name}]({prefix}{name}.md) |")
     return "\n".join(rows)
 
 
@@ -30,7 +33,7 @@ def attacks_table(prefix: str) -> str:
     rows = ["| attack | what the attacker does | on releases with the law | page |", "|---|---|---|---|"]
     for name, attack in ATTACKS.members.items():
         laws = ", ".join(f"`{law}`" for law in attack.laws)
-        rows.append(f"| `{name}` | {attack.summary} | {laws} | [{name}]({prefix}attacks/{name}.md) |")
+        rows.append(f"| `{name}` | {attack.summary} | {laws} | [{name}]({prefix}{name}.md) |")
     return "\n".join(rows)
 
 
@@ -79,8 +82,9 @@ def main() -> int:
     """Rewrite, or check."""
     stale = []
     for path, prefix in (
-        (ROOT / "README.md", "docs/"),
-        (ROOT / "docs" / "index.md", ""),
+        (ROOT / "README.md", "docs/methods/"),
+        (ROOT / "docs" / "methods" / "index.md", ""),
+        (ROOT / "docs" / "attacks" / "index.md", ""),
         (ROOT / "docs" / "promises.md", ""),
         (ROOT / "docs" / "schema.md", ""),
     ):
@@ -90,6 +94,11 @@ def main() -> int:
             stale.append(path.name)
             if "--check" not in sys.argv:
                 path.write_text(made, encoding="utf-8")
+    commands = ROOT / "docs" / "reference" / "command-line.md"
+    if not commands.exists() or commands.read_text(encoding="utf-8") != command_line.page():
+        stale.append(commands.name)
+        if "--check" not in sys.argv:
+            commands.write_text(command_line.page(), encoding="utf-8")
     if stale and "--check" in sys.argv:
         print(f"out of date: {', '.join(stale)}. Run python docs/generate.py.")
         return 1
