@@ -25,7 +25,7 @@ def module(path):
 
 
 FIGURES = module(DOCS / "method_figures.py")
-QUICK = ("randomized-response", "distribution-resampling")
+QUICK = ("splu-gen", "distribution-resampling")
 
 
 def shown(name):

@@ -24,7 +24,7 @@ def demo(
     ] = Path("demo-output"),
     as_json: AsJson = False,
 ) -> None:
-    """Publish an embedded sample several ways, ask the same questions of each, and write a report."""
+    """Publish an embedded sample by three methods, ask the same questions of each, attack one, and write a report."""
     from sfumato.report.demonstration import run_demonstration
 
     report = run_demonstration(out, say=talk if as_json else tell)
