@@ -22,7 +22,9 @@ def drawn(html: str) -> tuple[str, list[str]]:
         except Exception as error:  # noqa: BLE001 - whatever it is, the formula is named
             spoiled.append(f"{formula} ({type(error).__name__})")
             return text
-        if re.search(r"<mi>\\", made):
+        # The converter passes over both: a command that it does not know, and a brace that is not closed.
+        braces = re.sub(r"\\[{}]", "", formula)
+        if re.search(r"<mi>\\", made) or braces.count("{") != braces.count("}"):
             spoiled.append(formula)
         return made
 

@@ -92,6 +92,18 @@ def test_links_to_files_outside_become_pages_and_lost_ones_are_told(tmp_path):
     assert "## test_a { #test_a }" in outside.text_of(tmp_path, "test_it.py")
 
 
+@pytest.mark.parametrize("spoiled", [r"\frac{1", r"\nonsense{x}", "x_{"])
+def test_formulas_are_drawn_or_told(spoiled):
+    """A command that is not known, and a brace that is not closed, are told."""
+    pytest.importorskip("latex2mathml", reason="the tools of the site are not installed: make docs")
+    formulas = module(DOCS / "building" / "formulas.py")
+    right, wrong = (f'<span class="arithmatex">\\({each}\\)</span>' for each in (r"\frac{1}{\{2\}}", spoiled))
+    drawn, told = formulas.drawn(right)
+    assert "<mfrac>" in drawn
+    assert told == []
+    assert len(formulas.drawn(wrong)[1]) == 1
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     """Links, anchors, formulas and what pages load are checked by the build itself, which is strict; needs `make docs` once."""
