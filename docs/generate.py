@@ -22,18 +22,18 @@ import command_line  # noqa: E402 - the path comes first
 
 def methods_table(prefix: str) -> str:
     """A row for each method."""
-    rows = ["| method | what it does | page |", "|---|---|---|"]
+    rows = ["| method | what it does |", "|---|---|"]
     for name, method in METHODS.members.items():
-        rows.append(f"| `{name}` | {method.summary} | [{name}]({prefix}{name}.md) |")
+        rows.append(f"| [`{name}`]({prefix}{name}.md) | {method.summary} |")
     return "\n".join(rows)
 
 
 def attacks_table(prefix: str) -> str:
     """A row for each attack."""
-    rows = ["| attack | what the attacker does | on releases with the law | page |", "|---|---|---|---|"]
+    rows = ["| attack | what the attacker does | on releases with the law |", "|---|---|---|"]
     for name, attack in ATTACKS.members.items():
         laws = ", ".join(f"`{law}`" for law in attack.laws)
-        rows.append(f"| `{name}` | {attack.summary} | {laws} | [{name}]({prefix}{name}.md) |")
+        rows.append(f"| [`{name}`]({prefix}{name}.md) | {attack.summary} | {laws} |")
     return "\n".join(rows)
 
 
