@@ -34,8 +34,8 @@ SHOWN = ("retention", "gamma", "l_value", "k", "epsilon", "delta")
 CATEGORIES = 50
 
 
-def figures(names: Iterable[str]) -> dict[str, tuple[str, str]]:
-    """For each method named, the cells of its row: everybody, and the most linkable, without their row to with it."""
+def figures(names: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+    """For each method named, the cells of its row: everybody and the most linkable, without to with, and what *without* is."""
     with tempfile.TemporaryDirectory() as folder:
         people = make_dataset("census", ROWS, SEED, Path(folder) / "people.parquet")
         whole = sfumato.Schema.from_toml(people.schema.read_text(encoding="utf-8"))
@@ -44,21 +44,22 @@ def figures(names: Iterable[str]) -> dict[str, tuple[str, str]]:
             return {name: _found(name, table, Path(folder) / name) for name in names}
 
 
-def _found(name: str, table: sfumato.PrivateTable, folder: Path) -> tuple[str, str]:
+def _found(name: str, table: sfumato.PrivateTable, folder: Path) -> tuple[str, str, str]:
     release = sfumato.publish(
         table, DESIGNS[name], folder, seed=SEED, say=lambda _: None, accept_unique_rows=True
     )
     with release:
-        measured = sfumato.audit(release, table, repeats=3, seed=SEED).attributes[0].measured
-    cells = []
+        found = sfumato.audit(release, table, repeats=3, seed=SEED).attributes[0]
+    measured, cells = found.measured, []
     for key in ("right by the top guess", "right among the most linkable"):
         difference = measured[key].difference
         assert difference is not None
-        cells.append(f"{difference.absent:.1%} to {difference.present:.1%}")
-    return cells[0], cells[1]
+        width = f"{100 * difference.low:.1f} to {100 * difference.high:.1f} points"
+        cells.append(f"{difference.absent:.1%} to {difference.present:.1%} ({width})")
+    return cells[0], cells[1], found.control
 
 
-def sentence(name: str, cells: tuple[str, str]) -> str:
+def sentence(name: str, cells: tuple[str, str, str]) -> str:
     """What a method's page says."""
     parameters = ", ".join(
         f"`{key}={value}`"
@@ -67,15 +68,17 @@ def sentence(name: str, cells: tuple[str, str]) -> str:
     )
     return (
         f"{ROWS:,} make-believe people, {', '.join(PUBLIC)} known to the attacker, {SECRET} ({CATEGORIES} values) wanted{'; ' + parameters if parameters else ''}. "
-        f"[An audit](../audit.md) takes the best of its attackers. Right of everybody: {cells[0]}, the first figure had the person's row been left out. Right of the "
-        f"most linkable: {cells[1]}. The difference is what being in the table costs."
+        f"[An audit](../audit.md) takes the best of its attackers, and compares with {cells[2]}. Right of those first and of people in the table then: {cells[0]}; of the "
+        f"most linkable: {cells[1]}. The difference, in brackets with its 95 % interval, is what being in the table costs."
     )
 
 
-def table_of(found: dict[str, tuple[str, str]]) -> str:
+def table_of(found: dict[str, tuple[str, str, str]]) -> str:
     """All methods beside each other."""
-    head = "| method | right of everybody | right of the most linkable |\n|---|---|---|"
-    return "\n".join([head, *(f"| [`{name}`]({name}.md) | {a} | {b} |" for name, (a, b) in found.items())])
+    head = "| method | right of everybody | right of the most linkable | compared with |\n|---|---|---|---|"
+    return "\n".join(
+        [head, *(f"| [`{name}`]({name}.md) | {' | '.join(cells)} |" for name, cells in found.items())]
+    )
 
 
 def written(page: str, content: str) -> str:
