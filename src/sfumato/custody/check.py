@@ -30,8 +30,8 @@ class SchemaCheck:
     undeclared
         Columns of the data that the schema does not name; they are not published.
     untold
-        How many more there are of these whose names are not told: where most of the schema's are absent, the first line may be no
-        header but a row, and its names cells.
+        How many more there are of these whose names are not told: where one of the schema's is absent, the first line may be no
+        header but a row, or a broken header with a row behind it, and its names cells.
     remarks
         What a reader of the data might not expect, such as columns without a name.
     """
@@ -70,9 +70,9 @@ class SchemaCheck:
             parts.append(f"Not in the schema, so not published: {names}.")
         if self.untold:
             parts.append(
-                f"{capital(counted(self.untold, 'column'))} not in the schema, so not published. Most names of the schema are not "
-                "among theirs, so theirs are not shown: if the file has no header line they are values of a row. Give "
-                "the names of the columns by --names then."
+                f"{capital(counted(self.untold, 'column'))} not in the schema, so not published. Names of the schema are not "
+                "among theirs, so theirs are not shown: if the file has no header line, or a broken one, they are values of a "
+                "row. Look at its first line; where it is no header, give the names of the columns by --names."
             )
         return "\n\n".join([*parts, *self.remarks])
 
@@ -138,7 +138,7 @@ def check_schema(
     absent = tuple((name, column_hint(name, present)) for name in schema.names if name not in present)
     known = tuple(each for each in schema.attributes if each.name in present)
     undeclared = tuple(name for name in present if name not in schema)
-    may_be_cells = 2 * len(absent) > len(schema.names)
+    may_be_cells = bool(absent)
     return SchemaCheck(
         (engine or DuckDBEngine()).misfits(source, known),
         absent,

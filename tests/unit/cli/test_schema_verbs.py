@@ -21,7 +21,7 @@ categories = ["a", "b"]
 
 
 def test_check_names_everything_at_once_without_values(run, folder):
-    """Values outside, columns absent and columns left out are all said, with numbers of rows."""
+    """Values outside, columns absent and how many are left out are all said, with numbers of rows."""
     (folder / "other.toml").write_text(SCHEMA, encoding="utf-8")
     outcome = run("schema", "check", "people.csv", "other.toml", "--json")
     assert outcome.exit_code == 1
@@ -32,7 +32,9 @@ def test_check_names_everything_at_once_without_values(run, folder):
     }
     assert all(each["number_of_rows"] > 0 for each in found["misfits"])
     assert found["absent"] == ["jb"]
-    assert found["undeclared"] == ["person", "region", "job"]
+    # One name is not there, so that those that are may be cells: only the nearest is said.
+    assert (found["undeclared"], found["untold"]) == ([], 3)
+    assert "did you mean 'job'?" in outcome.stderr
     assert "the data have no column 'jb'; did you mean 'job'?" in outcome.stderr
     assert "Male" not in outcome.stdout + outcome.stderr
 
@@ -73,6 +75,26 @@ def test_what_may_be_cells_of_a_file_without_a_header_is_not_said_in_complaints(
         outcome = run("schema", "check", "bare.csv", "schema.toml", *more)
         assert outcome.exit_code == 1
         assert "Meier" not in outcome.stderr
+
+
+def test_check_names_what_is_left_out_where_the_schema_s_names_are_all_there(run, folder):
+    """Then the first line is a header."""
+    (folder / "other.toml").write_text(SCHEMA.replace("attributes.jb", "attributes.job"), encoding="utf-8")
+    outcome = run("schema", "check", "people.csv", "other.toml", "--json")
+    found = json.loads(outcome.stdout)
+    assert (found["undeclared"], found["untold"]) == (["person", "region"], 0)
+
+
+@pytest.mark.parametrize(
+    "header", ["sexQuetzalcoatl,age,job", 'sex,age,"job\nQuetzalcoatl"', "sex;age,job Quetzalcoatl"]
+)
+def test_a_broken_header_shows_no_cell(run, folder, header):
+    """A line break that is gone: the first row stands behind the names."""
+    (folder / "broken.csv").write_text(f"{header}\nMale,30,Tech\n", encoding="utf-8")
+    (folder / "other.toml").write_text(SCHEMA.replace("attributes.jb", "attributes.job"), encoding="utf-8")
+    outcome = run("schema", "check", "broken.csv", "other.toml")
+    assert outcome.exit_code == 1
+    assert "Quetzalcoatl" not in outcome.stdout + outcome.stderr
 
 
 @pytest.mark.parametrize("how", [("--json",), ()])
