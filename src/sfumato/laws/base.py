@@ -32,10 +32,7 @@ __all__ = ["NOTHING_PROMISED", "WITHHELD_PROMISE", "Law", "Published", "Target",
 NOTHING_PROMISED = "Nothing is promised."
 """What stands where a method proves nothing of anybody."""
 
-WITHHELD_PROMISE = (
-    "Cannot be checked: the law, the method's parameters and the numbers of its promise are withheld, since each of "
-    "them gives the others away."
-)
+WITHHELD_PROMISE = "Cannot be checked: the law, the method's parameters and the numbers of its promise are withheld, since each of them gives the others away."
 """What is said of the promise wherever a release withholds its law."""
 
 
@@ -354,10 +351,8 @@ class Law(Frozen):
         ----------
         published, targets, prior
             As for :meth:`posterior`.
-        values
-            ``(targets,)``: the true value of each.
-        generator
-            Draws which published row is each one's own.
+        values, generator
+            ``(targets,)``: the true value of each; draws which published row is each one's own.
 
         Returns
         -------

@@ -20,8 +20,9 @@ from sfumato.report.document import (
     Paragraph,
     Section,
 )
-from sfumato.report.figures import interval_chart, reliability_chart
+from sfumato.report.figures import interval_chart
 from sfumato.report.html import write_page
+from sfumato.report.risk_figures import reliability_chart
 from sfumato.values.number_text import percent
 
 if TYPE_CHECKING:

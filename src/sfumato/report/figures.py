@@ -7,7 +7,6 @@ code. Colours are the page's own variables, so that a chart follows a reader's l
 from __future__ import annotations
 
 import itertools
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,21 +18,6 @@ REFERENCE_COLOUR = "var(--reference)"
 BOUNDS_COLOUR = "var(--ink-soft)"
 SERIES_COLOURS = tuple(f"var(--series-{number})" for number in range(1, 6))
 """Told apart by readers who confuse red and green too; they repeat when there are more series."""
-
-SHAPES = (
-    *(
-        "circle",
-        "square",
-        "triangle-up",
-        "cross",
-        "diamond",
-        "triangle-right",
-        "triangle-down",
-        "triangle-left",
-    ),
-    "wedge",
-)
-"""One for each method and the table itself, so that a chart can be read without colour."""
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif"
 
@@ -162,7 +146,7 @@ def interval_chart(
         }
         place = {"x": {"datum": 0, "type": "quantitative", "title": across}}
         layers.insert(0, {"data": {"values": [{}]}, "mark": line, "encoding": place})
-    return _whole(description, points, layers, height=21 * len(points))
+    return whole_chart(description, points, layers, height=21 * len(points))
 
 
 def comparison_chart(
@@ -185,7 +169,7 @@ def comparison_chart(
     place = {
         "y": {"field": "question", "type": "nominal", "sort": None, "title": None},
         "yOffset": {"field": "release", "type": "nominal", "sort": None},
-        "color": _series(points, "release"),
+        "color": series_of(points, "release"),
         "tooltip": [
             {"field": "question", "type": "nominal", "title": "question"},
             {"field": "release", "type": "nominal", "title": "release"},
@@ -196,7 +180,7 @@ def comparison_chart(
         ],
     }
     horizontal = {"type": "quantitative", "title": across}
-    return _whole(
+    return whole_chart(
         description,
         points,
         [
@@ -250,7 +234,7 @@ def cost_chart(
             # Left to itself, a logarithmic axis draws a line for every digit.
             "axis": {"values": [digit * 10.0**power for power in range(-3, 4) for digit in (1, 2, 5)]},
         },
-        "color": _series(points, "question"),
+        "color": series_of(points, "question"),
         "tooltip": [
             {"field": "question", "type": "nominal", "title": "question"},
             {"field": "release", "type": "nominal", "title": "release"},
@@ -262,99 +246,7 @@ def cost_chart(
         {"mark": {"type": "line", "strokeWidth": 2}},
         {"mark": DOT},
     ]
-    return {**_whole(description, points, marks, height=300), "encoding": encoding}
-
-
-LETTERS_OF_A_LINE = 36
-"""Letters of an axis title that a telephone is wide enough for."""
-
-
-def frontier_chart(
-    points: Sequence[Mapping[str, Any]], *, across: str, up: str, description: str
-) -> dict[str, Any]:
-    """Designs by risk and error, with an interval of the risk; shapes tell methods apart where colours do not.
-
-    Parameters
-    ----------
-    points
-        Mappings with ``design``, ``method``, ``standing`` (frontier, beaten or anchor), ``risk``, ``low``, ``high``, ``error``.
-    across, up
-        Titles of the two axes.
-    description
-        For those who cannot see the chart.
-    """
-    # In lines: on a telephone what does not fit is cut off.
-    lines = textwrap.wrap(across, LETTERS_OF_A_LINE)
-    x = {"field": "risk", "type": "quantitative", "title": lines, "axis": {"format": ".0%"}}
-    y = {"field": "error", "type": "quantitative", "title": up, "scale": {"domainMin": 0, "nice": True}}
-    colour = _series(points, "method")
-    names = colour["scale"]["domain"]
-    shape = {
-        **colour,
-        "scale": {"domain": names, "range": list(itertools.islice(itertools.cycle(SHAPES), len(names)))},
-    }
-    faded = {"condition": {"test": "indexof(datum.standing, 'beaten') === 0", "value": 0.35}, "value": 1}
-    told = [
-        {"field": "design", "type": "nominal", "title": "design"},
-        {"field": "standing", "type": "nominal", "title": "standing"},
-        {"field": "risk", "type": "quantitative", "format": ".3f", "title": across},
-        {"field": "error", "type": "quantitative", "format": ".3f", "title": up},
-    ]
-    layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {
-                "x": {**x, "field": "low"},
-                "x2": {"field": "high"},
-                "y": y,
-                "color": colour,
-                "opacity": faded,
-            },
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 90},
-            "encoding": {
-                "x": x,
-                "y": y,
-                "color": colour,
-                "shape": shape,
-                "opacity": faded,
-                "tooltip": told,
-            },
-        },
-    ]
-    return _whole(description, points, layers, height=420)
-
-
-def reliability_chart(points: Sequence[Mapping[str, Any]], *, description: str) -> dict[str, Any]:
-    """Stated probabilities against how often they were right; on the diagonal they hold.
-
-    Parameters
-    ----------
-    points
-        Mappings with ``stated``, ``observed`` and ``people``.
-    description
-        For those who cannot see the chart.
-    """
-
-    def axis(field: str, title: str) -> dict[str, Any]:
-        return {"field": field, "type": "quantitative", "title": title, "scale": {"domain": [0, 1]}}
-
-    place = {"x": axis("stated", "stated probability"), "y": axis("observed", "share that was right")}
-    told = [
-        {"field": field, "type": "quantitative", "format": form, "title": field}
-        for field, form in (("stated", ".2f"), ("observed", ".2f"), ("people", ",.0f"))
-    ]
-    layers: list[dict[str, Any]] = [
-        {
-            "data": {"values": [{"stated": 0, "observed": 0}, {"stated": 1, "observed": 1}]},
-            "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, "color": BOUNDS_COLOUR},
-            "encoding": place,
-        },
-        {"mark": {"type": "line", "strokeWidth": 2, "color": ESTIMATE_COLOUR}, "encoding": place},
-        {"mark": {**DOT, "color": ESTIMATE_COLOUR}, "encoding": {**place, "tooltip": told}},
-    ]
-    return _whole(description, points, layers, height=320)
+    return {**whole_chart(description, points, marks, height=300), "encoding": encoding}
 
 
 def bar_chart(labels: Sequence[str], counts: Sequence[float], *, description: str) -> dict[str, Any]:
@@ -380,10 +272,11 @@ def bar_chart(labels: Sequence[str], counts: Sequence[float], *, description: st
             ],
         },
     }
-    return _whole(description, points, [layer], height=19 * len(points))
+    return whole_chart(description, points, [layer], height=19 * len(points))
 
 
-def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
+def series_of(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
+    """How series are told apart by colour, in the order in which they come."""
     names = list(dict.fromkeys(point[field] for point in points))
     colours = list(itertools.islice(itertools.cycle(SERIES_COLOURS), len(names)))
     return {
@@ -395,7 +288,7 @@ def _series(points: Sequence[Mapping[str, Any]], field: str) -> dict[str, Any]:
     }
 
 
-def _whole(
+def whole_chart(
     description: str, points: Sequence[Mapping[str, Any]], layers: list[dict[str, Any]], *, height: int
 ) -> dict[str, Any]:
     """A chart as wide as its place on the page."""

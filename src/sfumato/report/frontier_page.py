@@ -9,8 +9,8 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.compare.frontier import MEASURED, Comparison
 from sfumato.report.document import Banner, Document, Figure, Grid, Listing, Paragraph, Section
-from sfumato.report.figures import frontier_chart
 from sfumato.report.html import write_page
+from sfumato.report.risk_figures import frontier_chart
 
 PRIVATE = Banner(
     "custodian-only",

@@ -11,11 +11,23 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from sfumato.studio.pages import analyst, attack, compare, data, method, publish, report, risk, roles, work
+from sfumato.studio.pages import (
+    analyst,
+    attack,
+    compare,
+    data,
+    method,
+    models,
+    publish,
+    report,
+    risk,
+    roles,
+    work,
+)
 from sfumato.studio.rendering import render
 from sfumato.studio.studio import Studio, plain
 
-PAGES = (work, data, roles, risk, method, compare, publish, attack, report, analyst)
+PAGES = (work, data, roles, risk, method, compare, publish, attack, report, analyst, models)
 
 
 def make_application(studio: Studio, *, lifespan: Callable[..., Any] | None = None) -> Starlette:

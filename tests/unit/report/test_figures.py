@@ -97,8 +97,8 @@ def test_more_series_than_colours_repeat_the_colours():
 
 def test_the_frontier_fits_a_telephone():
     """Titles in short lines, the legend one method below the other; a shape for each besides its colour."""
-    from sfumato.report.figures import LETTERS_OF_A_LINE, frontier_chart
     from sfumato.report.frontier_page import RISK
+    from sfumato.report.risk_figures import LETTERS_OF_A_LINE, frontier_chart
 
     points = [
         {

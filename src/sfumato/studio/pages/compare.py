@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from sfumato.methods.base import METHODS
-from sfumato.report.figures import frontier_chart
+from sfumato.report.risk_figures import frontier_chart
 from sfumato.studio import commands
 from sfumato.studio.jobs import Job
 from sfumato.studio.pages.method import ROWS_UNKNOWN, keep_design
