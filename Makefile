@@ -41,7 +41,7 @@ $(VENV)/installed-spark: $(VENV)/installed-dev
 	  || echo "Spark is left out: what it needs besides Java could not be installed."
 
 test: check spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
-	$(BIN)/python -m pytest -m "not slow and not browser and not spark" -n 2 --ignore=tests/spark
+	$(BIN)/python -m pytest -m "not slow and not browser and not spark" -n 2 --dist worksteal --ignore=tests/spark
 	$(BIN)/python -m pytest -m "not slow and not spark" -q tests/spark
 
 AXE := $(VENV)/axe/package/axe.min.js
