@@ -58,9 +58,13 @@ def noise_spread(formula: Formula, place: Floats, covariance: Floats) -> float:
     --------
     >>> round(noise_spread(lambda x: x[0] ** 2, np.array([5.0]), np.array([[4.0]])), 6)
     32.0
+    >>> noise_spread(lambda x: x[0] ** 2, np.ones(99), np.zeros((99, 99)))
+    0.0
     """
     sizes, directions = _directions(covariance)
     sizes, directions = sizes[sizes > 0], directions[sizes > 0]
+    if not sizes.size:
+        return 0.0
     reached = directions * np.sqrt(sizes)[:, None]
     if place.size <= LARGEST_WHOLE:
         bends = [_bends(formula, place, each, reached) for each in reached]

@@ -16,6 +16,9 @@ from sfumato.errors import NoSolutionError, ParameterError, QueryError
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
 
+MOST_APART = 10
+"""Categories of a feature, and classes, that the test of a split tells apart: the most frequent; the others are taken together."""
+
 FEWEST_ERRORS = 2.0
 """Standard errors by which a number of rows must lie above zero to be told from none."""
 
@@ -183,6 +186,8 @@ def _told_apart(table: Crossed, axis: int) -> Integers:
     codes = np.indices(table.shape).reshape(2, -1)[axis]
     margins = table.counts.linear((codes == np.arange(number)[:, None]).astype(float))
     is_told = (margins.values > 0) & (margins.values >= FEWEST_ERRORS * margins.standard_errors)
+    # The test of a split costs the cube of its cells.
+    is_told &= np.argsort(np.argsort(-margins.values, kind="stable"), kind="stable") < MOST_APART
     places = np.where(is_told, np.cumsum(is_told) - 1, -1)
     rest = margins.linear((~is_told)[None, :].astype(float))
     if rest.values[0] > 0 and rest.values[0] >= FEWEST_ERRORS * rest.standard_errors[0]:
