@@ -16,7 +16,7 @@ import numpy as np
 from sfumato.data.counting import attributes_of, count_tables
 from sfumato.data.engine import Condition, Found, Unfit
 from sfumato.data.fitting import Misfit
-from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, map_portions, rows_per_portion
+from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, count_portions, map_portions
 from sfumato.data.sources.base import Asked, Source, fresh_name
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.values.arrays import Booleans, Codes, Integers
@@ -162,14 +162,7 @@ class ArrayEngine:
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows."""
-        rows = _coded(source)
-        portion = np.arange(rows.number_of_rows) // rows_per_portion()
-        _, place = np.unique(_combinations(rows, attributes), return_inverse=True)
-        _, first, counts = np.unique(
-            portion * (int(place.max(initial=0)) + 1) + place, return_index=True, return_counts=True
-        )
-        codes = tuple(column[first] for column in _columns(rows, attributes))
-        return PortionCounts(OccupiedCounts(tuple(attributes), codes, counts), portion[first])
+        return count_portions(self.scan(source, attributes), attributes)
 
     def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
         """Counts over the product of each set's attributes, all in one pass."""

@@ -29,7 +29,7 @@ from sfumato.data.fitting import (
     units_with_too_many_rows,
 )
 from sfumato.data.patience import PatientCursor
-from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, map_portions, rows_per_portion
+from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, count_portions, map_portions
 from sfumato.data.refusals import require_columns, unreadable
 from sfumato.data.snapshot import Snapshot
 from sfumato.data.sources.base import Source
@@ -171,16 +171,7 @@ class DuckDBEngine:
 
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of the combinations that occur in each portion of the rows."""
-        # Without an order of its own the window numbers rows as they are read, which is as a scan gives them.
-        portion = f"(row_number() over () - 1) // {rows_per_portion()} as portion"
-        portions, *columns = self._arrays(
-            source,
-            attributes,
-            lambda rows: (
-                f"select *, count(*) as total from (select {portion}, {_keys(source, attributes)} from {rows}) group by all"
-            ),
-        )
-        return PortionCounts(_occupied(attributes, columns), portions)
+        return count_portions(self.scan(source, attributes), attributes)
 
     def count_tables(self, source: Source, sets: Sequence[Sequence[Attribute]]) -> tuple[CountTable, ...]:
         """Counts over the product of each set's attributes, all in one pass."""

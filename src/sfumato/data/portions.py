@@ -21,6 +21,7 @@ from sfumato.errors import SourceError
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.counts import OccupiedCounts
+from sfumato.values.schema import Attribute
 
 ROWS_PER_BATCH = 131_072
 """Rows that a step sees at a time; also of a batch that an engine gives."""
@@ -106,6 +107,17 @@ class PortionCounts:
     occupied: OccupiedCounts
     portions: Integers
 
+    @classmethod
+    def of(cls, parts: Sequence[OccupiedCounts], attributes: Sequence[Attribute]) -> PortionCounts:
+        """What was counted in each portion, put together."""
+        codes = (
+            np.concatenate([np.empty(0, each.code_type), *(part.codes[place] for part in parts)])
+            for place, each in enumerate(attributes)
+        )
+        counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
+        portions = np.repeat(np.arange(len(parts)), [part.counts.size for part in parts])
+        return cls(OccupiedCounts(tuple(attributes), tuple(codes), counts), portions)
+
     @property
     def number_of_portions(self) -> int:
         """Portions of the table."""
@@ -135,6 +147,17 @@ def in_portions(batches: Iterable[CodedBatch]) -> Iterator[Iterator[CodedBatch]]
 def map_portions(batches: Iterable[CodedBatch], step: PortionStep[Result]) -> Iterator[Result]:
     """What a step finds in each portion of some rows, in their order."""
     return (step(portion, number) for number, portion in enumerate(in_portions(batches)))
+
+
+def count_portions(batches: Iterable[CodedBatch], attributes: Sequence[Attribute]) -> PortionCounts:
+    """Counts of the combinations that occur in each portion of some rows, held one portion at a time."""
+
+    def count(batches: Iterator[CodedBatch], number: int) -> OccupiedCounts:
+        del number
+        rows = _joined(list(batches))
+        return OccupiedCounts.of_rows(attributes, [rows.codes[each.name] for each in attributes])
+
+    return PortionCounts.of(list(map_portions(batches, count)), attributes)
 
 
 def run_steps(

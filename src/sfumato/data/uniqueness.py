@@ -306,6 +306,36 @@ class _CellCounter:
         return int(np.count_nonzero(self._seen == 1))
 
 
+class _Familiar:
+    """Keys that were met twice and have nothing more to say: where rows are repeated, most of those that come.
+
+    Each is remembered in a slot of its own first bits. Of several with one slot one is, and the others are not known
+    here: whoever sorts what is left finds them.
+
+    Parameters
+    ----------
+    keys
+        What was met twice.
+    halvings
+        How many first bits of all keys are zero.
+    """
+
+    def __init__(self, keys: Keys, halvings: int) -> None:
+        bits = keys.size.bit_length() + 1
+        self._down, self._up = np.uint64(64 - bits), np.uint64(halvings)
+        # An empty slot has a key that belongs into another one.
+        self._slots = np.zeros(1 << bits, np.uint64)
+        self._slots[0] = np.iinfo(np.uint64).max
+        self._slots[self._slot(keys)] = keys
+
+    def _slot(self, keys: Keys) -> Keys:
+        return (keys << self._up) >> self._down
+
+    def others_of(self, keys: Keys) -> Keys:
+        """The keys that are not remembered."""
+        return keys[np.not_equal(self._slots.take(self._slot(keys)), keys)]
+
+
 class _KeyCounter:
     """Combinations by their keys. When there are too many, those whose keys are large are let go: a fair sample remains."""
 
@@ -318,13 +348,15 @@ class _KeyCounter:
         self._once = np.empty(0, np.uint64)
         self._again = np.empty(0, np.uint64)
         self._waiting: list[Keys] = []
+        self._familiar = _Familiar(self._again, 0)
 
     @property
     def is_sample(self) -> bool:
         return self._halvings > 0
 
     def add(self, keys: Keys) -> None:
-        self._waiting.append(self._sampled(keys))
+        keys = self._sampled(keys)
+        self._waiting.append(self._familiar.others_of(keys))
         if sum(each.size for each in self._waiting) >= self.most:
             self._settle()
 
@@ -351,6 +383,7 @@ class _KeyCounter:
             while self._once.size + self._again.size > self._left:
                 self._halvings += 1
                 self._once, self._again = self._sampled(self._once), self._sampled(self._again)
+        self._familiar = _Familiar(self._again, self._halvings)
 
     def _sampled(self, keys: Keys) -> Keys:
         return keys[keys < np.uint64(1 << (64 - self._halvings))] if self._halvings else keys

@@ -174,11 +174,10 @@ def _write_table(
 ) -> TableEntry:
     path = folder / f"{table.name}.{format}"
     rows = 0
-    # Rows are made, put in order and written each by a thread of its own. They are looked at before they are in order,
-    # while the next ones are made: afterwards writing takes the longest.
-    made_ahead = _looked_at(in_background(made), table.name, look)
+    # Rows are made while others are dealt, and put in order and looked at while others are written, which takes longest.
+    ordered = shuffled(table, in_background(made), noise, folder)
     with row_writer(path, columns_of(table), format) as write:
-        for batch in in_background(shuffled(table, made_ahead, noise, folder)):
+        for batch in in_background(_looked_at(ordered, table.name, look)):
             rows += batch.number_of_rows
             write(batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sfumato.errors import QueryError, TooLargeError, nearest
 from sfumato.values.arrays import Integers
+from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.schema import Attribute
 
 LARGEST_TABLE = 100_000_000
@@ -129,6 +130,39 @@ class OccupiedCounts:
     def __repr__(self) -> str:
         names = ", ".join(each.name for each in self.attributes)
         return f"OccupiedCounts({names}: {self.counts.size} combinations)"
+
+    @classmethod
+    def of_rows(cls, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> OccupiedCounts:
+        """How many rows each combination has that occurs in them.
+
+        Parameters
+        ----------
+        attributes
+            At least one.
+        columns
+            The rows' codes of each, ``(rows,)``.
+
+        Examples
+        --------
+        >>> from sfumato.values.schema import Attribute, Role
+        >>> job = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
+        >>> some = OccupiedCounts.of_rows([job], [np.array([2, 0, 2], np.uint8)])
+        >>> some.codes[0].tolist(), some.counts.tolist()
+        ([0, 2], [1, 2])
+        """
+        try:
+            radix = MixedRadix([each.size for each in attributes])
+        except TooLargeError:
+            every_row = cls(tuple(attributes), tuple(columns), np.ones(columns[0].size, dtype=np.int64))
+            numbers = every_row.numbered([each.name for each in attributes])
+            _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
+            return cls(tuple(attributes), tuple(each[first] for each in columns), counts)
+        # What occurs is read off the numbers themselves: sorting them alone takes half the time of finding rows.
+        keys, counts = np.unique(radix.encode(columns), return_counts=True)
+        codes = (
+            code.astype(each.code_type) for each, code in zip(attributes, radix.decode(keys), strict=True)
+        )
+        return cls(tuple(attributes), tuple(codes), counts)
 
     def codes_of(self, name: str) -> npt.NDArray[Any]:
         """Code of one attribute in every combination."""

@@ -129,6 +129,26 @@ def test_one_combination_of_all_rows_needs_no_sample(monkeypatch):
     assert (found.unique, found.is_estimated) == (0, False)
 
 
+@pytest.mark.parametrize("most", [4, 20, 100_000])
+def test_keys_that_come_again_and_again_are_counted_as_by_hand(most):
+    """Whatever was remembered of earlier batches, at both ends of the range of keys too."""
+    draw = np.random.default_rng(most)
+    largest = np.iinfo(np.uint64).max
+    ends = np.array([0, 1, largest - 1, largest, 2**44, 2**63], np.uint64)
+    known = draw.integers(0, largest, 60, np.uint64)
+    # Some come often, and some once or never; of the ends, half come once and half twice.
+    often = known[np.minimum(draw.geometric(0.08, 400), known.size) - 1]
+    chosen = np.concatenate([often, ends, ends[1::2]])
+    counter = uniqueness._KeyCounter(most, left=max(most // 2, 2))
+    for start in range(0, chosen.size, 7):
+        counter.add(chosen[start : start + 7])
+    unique = counter.unique()
+    bound = 2 ** (64 - counter._halvings)
+    by_hand = sum(number == 1 for key, number in Counter(chosen.tolist()).items() if key < bound)
+    assert unique == by_hand << counter._halvings
+    assert counter.is_sample == (most < 60)
+
+
 def test_no_rows_are_no_share():
     """An empty table has nobody to find."""
     found = counted({"a": np.empty(0, int)}, [attribute("a", 3)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from sfumato.errors import QueryError, TooLargeError
 from sfumato.values import counts
-from sfumato.values.counts import CountTable, empty_counts
+from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
 from sfumato.values.schema import Attribute, Role
 from strategies import count_tables, schemas
 
@@ -231,3 +233,18 @@ def test_conditions_on_both_parts_of_the_codes_add_up(data):
     parts = [table.condition(attribute.name, codes).counts for codes in (inside, outside)]
     axis = table.axis_of(attribute.name)
     assert np.array_equal(parts[0] + parts[1], table.counts.sum(axis=axis))
+
+
+@pytest.mark.parametrize("size", [2, 300, 60_000], ids=["few", "some", "more than one number tells apart"])
+def test_what_occurs_in_rows_is_counted_as_by_hand(size):
+    """Also where all combinations are too many for one number, with codes of the type that holds them."""
+    draw = np.random.default_rng(size)
+    attributes = [
+        Attribute(name=name, role=Role.OTHER, categories=tuple(map(str, range(size)))) for name in "abcde"
+    ]
+    kinds = draw.integers(0, size, (40, 5))
+    rows = kinds[draw.integers(0, 40, 1_000)]
+    found = OccupiedCounts.of_rows(attributes, [column.astype(attributes[0].code_type) for column in rows.T])
+    codes = zip(*(each.tolist() for each in found.codes), strict=True)
+    assert dict(zip(codes, found.counts.tolist(), strict=True)) == Counter(map(tuple, rows.tolist()))
+    assert {each.dtype for each in found.codes} == {attributes[0].code_type}

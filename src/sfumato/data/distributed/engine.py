@@ -168,13 +168,8 @@ class SplitEngine:
     def count_portions(self, source: Source, attributes: Sequence[Attribute]) -> PortionCounts:
         """Counts of what occurs in each split: a split is a portion."""
         parts = self.map(CountOccupied(tuple(attributes), None, "refuse"), source, attributes)
-        codes = tuple(
-            np.concatenate([np.empty(0, each.code_type), *(found[place] for found, _, _ in parts)])
-            for place, each in enumerate(attributes)
-        )
-        counts = np.concatenate([np.empty(0, np.int64), *(counts for _, counts, _ in parts)])
-        portions = np.repeat(np.arange(len(parts)), [counts.size for _, counts, _ in parts])
-        return PortionCounts(OccupiedCounts(tuple(attributes), codes, counts), portions)
+        counted = [OccupiedCounts(tuple(attributes), codes, counts) for codes, counts, _ in parts]
+        return PortionCounts.of(counted, attributes)
 
     def map_portions(
         self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
