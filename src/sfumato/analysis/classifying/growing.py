@@ -16,8 +16,11 @@ from sfumato.errors import NoSolutionError, ParameterError, QueryError
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
 
-MOST_APART = 10
-"""Categories of a feature, and classes, that the test of a split tells apart: the most frequent; the others are taken together."""
+MOST_CLASSES = 10
+"""Classes that the test of a split tells apart: the most frequent; the others are taken together."""
+
+MOST_CELLS = 120
+"""Categories of a feature times classes that it tells apart, the most frequent again; its work grows with the cube of them, and cells of few rows let it reject too often."""
 
 FEWEST_ERRORS = 2.0
 """Standard errors by which a number of rows must lie above zero to be told from none."""
@@ -166,7 +169,8 @@ def try_split(release: Countable, of: str, feature: str, where: str) -> Split | 
     none: a single rare one would leave every share undefined, and with it the feature.
     """
     asked = ask_two_way(release, feature, of, where=where)
-    places = [_told_apart(asked, axis) for axis in (0, 1)]
+    classes = _told_apart(asked, 1, MOST_CLASSES)
+    places = [_told_apart(asked, 0, MOST_CELLS // max(int(classes.max()) + 1, 1)), classes]
     if min(int(each.max()) for each in places) < 1:
         return None
     try:
@@ -180,14 +184,16 @@ def try_split(release: Countable, of: str, feature: str, where: str) -> Split | 
     return Split(feature, found.estimate, found.estimate + found.noise_bias, tested.p_value)
 
 
-def _told_apart(table: Crossed, axis: int) -> Integers:
-    """For each class on one side its new place: its own, or the last one of all that cannot be told from none; -1 where it is left out."""
+def _told_apart(table: Crossed, axis: int, most: int) -> Integers:
+    """For each class on one side its new place: its own for the most frequent ones that can be told from none, the last one for all others.
+
+    Where even together those cannot be told from none they are left out: -1.
+    """
     number = table.shape[axis]
     codes = np.indices(table.shape).reshape(2, -1)[axis]
     margins = table.counts.linear((codes == np.arange(number)[:, None]).astype(float))
     is_told = (margins.values > 0) & (margins.values >= FEWEST_ERRORS * margins.standard_errors)
-    # The test of a split costs the cube of its cells.
-    is_told &= np.argsort(np.argsort(-margins.values, kind="stable"), kind="stable") < MOST_APART
+    is_told &= np.argsort(np.argsort(-margins.values, kind="stable"), kind="stable") < most
     places = np.where(is_told, np.cumsum(is_told) - 1, -1)
     rest = margins.linear((~is_told)[None, :].astype(float))
     if rest.values[0] > 0 and rest.values[0] >= FEWEST_ERRORS * rest.standard_errors[0]:
