@@ -62,6 +62,27 @@ def test_a_covariance_that_is_not_known_is_as_bad_as_it_can_be():
     assert both.covariance[2, 2] == 4.0
 
 
+def test_combinations_of_many_are_sums_over_every_pair_of_terms():
+    """By hand, pair after pair: a known covariance as it is, an unknown one as large as it can be."""
+    draw = np.random.default_rng(3)
+    factors, weights = draw.normal(size=(25, 40)), draw.integers(-2, 3, (30, 25)).astype(float)
+    covariance = factors @ factors.T
+    errors = np.sqrt(np.diagonal(covariance))
+    unknown = np.triu(draw.random((25, 25)) < 0.1, 1)
+    covariance[unknown | unknown.T] = np.nan
+    found = Estimates(draw.normal(size=25), errors**2, covariance).linear(weights)
+    for row, variance in zip(weights, found.variances, strict=True):
+        by_hand = 0.0
+        for i in range(25):
+            for j in range(25):
+                together = row[i] * row[j] * covariance[i, j]
+                largest = abs(row[i] * row[j]) * errors[i] * errors[j]
+                by_hand += largest if np.isnan(covariance[i, j]) else together
+        if by_hand < 0:
+            by_hand = float((np.abs(row) @ errors) ** 2)
+        np.testing.assert_allclose(variance, by_hand, rtol=1e-9)
+
+
 def test_a_combination_without_covariance_is_refused():
     """Variances alone do not give it."""
     with pytest.raises(ParameterError, match="variances only"):
