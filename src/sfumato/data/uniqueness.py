@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Self, cast
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.data.combination_counters import CellCounter, KeyCounter, Keys
 from sfumato.values.batches import CodedBatch
-from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.number_text import counted, show_share
-from sfumato.values.scattered import sorted_scattered
 from sfumato.values.schema import Attribute, Role
 
 KNOWN_ATTRIBUTES = 3
@@ -45,8 +44,6 @@ knows a share well enough to be told: of so many combinations, half of them uniq
 
 MOST_BUNDLED = 2**16 - 1
 """Combinations of attributes whose keys are looked up at once: their number, too, fits two bytes."""
-
-Keys = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class UniqueRowCounter:
             each.name: _scatter(each.size, place) for place, each in enumerate(self.attributes)
         }
         self._bundles = _bundles(self.attributes, self._scattered)
-        self._whole = _KeyCounter(MOST_KEYS, left=2 * FEWEST_SAMPLED)
+        self._whole = KeyCounter(MOST_KEYS, left=2 * FEWEST_SAMPLED)
         self._revealed = {each: _beyond(each, self.attributes) for each in telling_sets(self.attributes)}
         by_name = {each.name: each for each in self.attributes}
         self._sets = {names: _counter([by_name[name] for name in names]) for names in self._revealed}
@@ -166,7 +163,7 @@ class UniqueRowCounter:
         least = TELLING_SHARE * self.number_of_rows
         self._sets = {names: each for names, each in self._sets.items() if each.cells >= least}
         for names, each in self._sets.items():
-            if isinstance(each, _CellCounter):
+            if isinstance(each, CellCounter):
                 each.add([codes[name] for name in names])
             else:
                 keys = (self._scattered[name].take(codes[name]) for name in names)
@@ -286,114 +283,7 @@ def _sum_of(keys: Iterable[Keys], rows: int) -> Keys:
     return total
 
 
-class _CellCounter:
-    """Combinations of few attributes, each counted."""
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._radix = MixedRadix(sizes)
-        self.cells = int(np.prod(sizes, dtype=np.int64))
-        self._seen = np.zeros(self.cells, dtype=np.uint8)
-
-    def add(self, codes: Sequence[npt.NDArray[Any]]) -> None:
-        found = np.bincount(self._radix.encode(codes), minlength=self.cells)
-        # Two is as good as many.
-        self._seen = np.minimum(self._seen + found, 2).astype(np.uint8)
-
-    def merge(self, other: Self) -> None:
-        self._seen = np.minimum(self._seen + other._seen, 2)
-
-    def unique(self) -> int:
-        return int(np.count_nonzero(self._seen == 1))
-
-
-class _Familiar:
-    """Keys that were met twice and have nothing more to say: where rows are repeated, most of those that come.
-
-    Each is remembered in a slot of its own first bits. Of several with one slot one is, and the others are not known
-    here: whoever sorts what is left finds them.
-
-    Parameters
-    ----------
-    keys
-        What was met twice.
-    halvings
-        How many first bits of all keys are zero.
-    """
-
-    def __init__(self, keys: Keys, halvings: int) -> None:
-        bits = keys.size.bit_length() + 1
-        self._down, self._up = np.uint64(64 - bits), np.uint64(halvings)
-        # An empty slot has a key that belongs into another one.
-        self._slots = np.zeros(1 << bits, np.uint64)
-        self._slots[0] = np.iinfo(np.uint64).max
-        self._slots[self._slot(keys)] = keys
-
-    def _slot(self, keys: Keys) -> Keys:
-        return (keys << self._up) >> self._down
-
-    def others_of(self, keys: Keys) -> Keys:
-        """The keys that are not remembered."""
-        return keys[np.not_equal(self._slots.take(self._slot(keys)), keys)]
-
-
-class _KeyCounter:
-    """Combinations by their keys. When there are too many, those whose keys are large are let go: a fair sample remains."""
-
-    def __init__(self, most: int, cells: float = float("inf"), *, left: int | None = None) -> None:
-        self.most = most
-        self.cells = cells
-        # Keys that are left at most once there were too many.
-        self._left = most if left is None else min(left, most)
-        self._halvings = 0
-        self._once = np.empty(0, np.uint64)
-        self._again = np.empty(0, np.uint64)
-        self._waiting: list[Keys] = []
-        self._familiar = _Familiar(self._again, 0)
-
-    @property
-    def is_sample(self) -> bool:
-        return self._halvings > 0
-
-    def add(self, keys: Keys) -> None:
-        keys = self._sampled(keys)
-        self._waiting.append(self._familiar.others_of(keys))
-        if sum(each.size for each in self._waiting) >= self.most:
-            self._settle()
-
-    def merge(self, other: Self) -> None:
-        other._settle()
-        # Both are the keys below a bound; what one has let go the other must let go too.
-        self._halvings = max(self._halvings, other._halvings)
-        again = self._sampled(other._again)
-        self._waiting = [*map(self._sampled, self._waiting), self._sampled(other._once), again, again]
-        self._once, self._again = self._sampled(self._once), self._sampled(self._again)
-        self._settle()
-
-    def _settle(self) -> None:
-        """Sorted, equal keys are neighbours; a key that was met before is there twice by itself."""
-        if not self._waiting:
-            return
-        keys = sorted_scattered(np.concatenate([*self._waiting, self._once, self._again, self._again]))
-        self._waiting = []
-        differs = np.ones(keys.size + 1, np.bool_)
-        np.not_equal(keys[1:], keys[:-1], out=differs[1:-1])
-        first, last = differs[:-1], differs[1:]
-        self._once, self._again = keys[first & last], keys[first & ~last]
-        if self._once.size + self._again.size > self.most:
-            while self._once.size + self._again.size > self._left:
-                self._halvings += 1
-                self._once, self._again = self._sampled(self._once), self._sampled(self._again)
-        self._familiar = _Familiar(self._again, self._halvings)
-
-    def _sampled(self, keys: Keys) -> Keys:
-        return keys[keys < np.uint64(1 << (64 - self._halvings))] if self._halvings else keys
-
-    def unique(self) -> int:
-        self._settle()
-        return int(self._once.size) << self._halvings
-
-
-def _counter(attributes: Sequence[Attribute]) -> _CellCounter | _KeyCounter:
+def _counter(attributes: Sequence[Attribute]) -> CellCounter | KeyCounter:
     sizes = [each.size for each in attributes]
     cells = float(np.prod(sizes, dtype=np.float64))
-    return _CellCounter(sizes) if cells <= MOST_CELLS else _KeyCounter(MOST_KEYS_OF_SETS, cells)
+    return CellCounter(sizes) if cells <= MOST_CELLS else KeyCounter(MOST_KEYS_OF_SETS, cells)

@@ -22,6 +22,7 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.data.arrow_rows import row_writer
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.exchange import Blob, Meeting, from_bytes, to_bytes
+from sfumato.data.distributed.parcels import Parcels
 from sfumato.data.distributed.resting import AtRest
 from sfumato.data.distributed.splits import veiled
 from sfumato.data.portions import PILE, PileStep, Portion, RowStep, refuse_changed_table
@@ -89,30 +90,32 @@ class PartsWriter:
         splits = self.engine.splits(self.source)
         if rows.shares is not None and len(rows.shares) != len(splits):
             refuse_changed_table()
-        attributes = self.schema.select(rows.reads)
         files = number_of_files(self.engine.number_of_rows(self.source), _types(table).values())
         (folder / table.name).mkdir()
+        with self.engine.runner.shared_folder() as place:
+            return self._written(table, rows, folder, files, Parcels.of(place))
+
+    def _written(
+        self, table: PublishedTable, rows: MadeRows, folder: Path, files: int, looked: Parcels
+    ) -> TableEntry:
         order = self.noise.named(f"order of {table.name}")
         waiting = self.noise.named(f"rows of {table.name} that wait to meet")
-        # How the rows are made may be large, and is of no use to whoever writes them.
-        write = WritePart(
-            dataclasses.replace(table, rows=DrawnRows(_no_rows)),
-            # Tasks may run in another folder than this process.
-            folder.absolute(),
-            order,
-            self.look(table.name),
-        )
+        # How the rows are made may be large, and is of no use to whoever writes them. Tasks may run in another folder.
+        nothing = dataclasses.replace(table, rows=DrawnRows(_no_rows))
+        write = WritePart(nothing, folder.absolute(), order, self.look(table.name), looked)
         deal = DealRows(rows.step, rows.shares, self.noise, _types(table), order, files, None)
         meetings = [Meeting(files, write)]
         if rows.gather is not None:
             deal = dataclasses.replace(deal, waiting=waiting)
             gather = GatherRows(rows.gather, rows.piles, self.noise, _types(table), order, files, waiting)
             meetings = [Meeting(len(rows.piles), gather), *meetings]
-        found = self.engine.exchange(self.source, attributes, deal, meetings)
-        return self._entry(table, folder, found)
+        found = self.engine.exchange(self.source, self.schema.select(rows.reads), deal, meetings)
+        return self._entry(table, folder, found, looked)
 
-    def _entry(self, table: PublishedTable, folder: Path, found: Sequence[tuple[Part, Any]]) -> TableEntry:
-        for part, looked in found:
+    def _entry(
+        self, table: PublishedTable, folder: Path, found: Sequence[tuple[Part, str | None]], looked: Parcels
+    ) -> TableEntry:
+        for part, name in found:
             # Another file system than the one that the tasks wrote to, or a disk that was lost.
             path = folder / part.path
             if not path.is_file() or sha256_of(path) != part.sha256:
@@ -120,8 +123,9 @@ class PartsWriter:
                     "a written part is not what its task wrote. Nothing was published; tasks and this process must share "
                     "one file system."
                 )
-            if looked is not None:
-                self.seen(table.name, looked)
+            if name is not None:
+                # One after the other: all of them together would grow with the rows.
+                self.seen(table.name, looked.take(name))
         known = {Path(part.path).name for part, _ in found}
         for each in (folder / table.name).iterdir():
             if each.name not in known:
@@ -298,20 +302,23 @@ class WritePart:
         Of the table's rows.
     looker
         Looks at the rows; None where nobody does.
+    looked
+        Where it is left when it has: of many files they would be too much to send.
     """
 
     table: PublishedTable
     folder: Path
     order: NoiseSource
     looker: Any
+    looked: Parcels
 
     def for_number(self, number: int) -> WritePart:
         """With eyes of its own."""
         del number
         return dataclasses.replace(self, looker=copy.deepcopy(self.looker))
 
-    def __call__(self, pile: int, blobs: Sequence[Blob]) -> tuple[Part, Any]:
-        """The part of the table that was written, and what has looked at it."""
+    def __call__(self, pile: int, blobs: Sequence[Blob]) -> tuple[Part, str | None]:
+        """The part of the table that was written, and the name under which what has looked at it was left."""
         rows = from_bytes(each.content for each in blobs)
         name = f"{self.table.name}/part-{pile:05}.parquet"
         # Every attempt has a file of its own and the bytes are the same: the last to take the name changes nothing.
@@ -325,4 +332,10 @@ class WritePart:
                     self.looker.add(batch)
         content = hashlib.sha256(waiting.read_bytes()).hexdigest()
         waiting.replace(self.folder / name)
-        return Part(path=name, sha256=content, number_of_rows=rows.number_of_rows), self.looker
+        part = Part(path=name, sha256=content, number_of_rows=rows.number_of_rows)
+        if self.looker is None:
+            return part, None
+        # Every attempt leaves its own.
+        mine = f"looked-{pile:05}-{uuid.uuid4().hex}"
+        self.looked.put(mine, self.looker)
+        return part, mine

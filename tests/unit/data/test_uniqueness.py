@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sfumato.data import uniqueness
+from sfumato.data.combination_counters import KeyCounter
 from sfumato.data.uniqueness import TELLING_SHARE, UniqueRowCounter, telling_sets
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute, Role
@@ -139,7 +140,7 @@ def test_keys_that_come_again_and_again_are_counted_as_by_hand(most):
     # Some come often, and some once or never; of the ends, half come once and half twice.
     often = known[np.minimum(draw.geometric(0.08, 400), known.size) - 1]
     chosen = np.concatenate([often, ends, ends[1::2]])
-    counter = uniqueness._KeyCounter(most, left=max(most // 2, 2))
+    counter = KeyCounter(most, left=max(most // 2, 2))
     for start in range(0, chosen.size, 7):
         counter.add(chosen[start : start + 7])
     unique = counter.unique()

@@ -1,0 +1,70 @@
+"""What the tasks of a publication send back is small, however many rows they looked at."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from published_rows import category_attribute
+from sfumato import RandomizedResponse, publish, read_table
+from sfumato.data.distributed import resting, splits
+from sfumato.data.distributed.engine import SplitEngine
+from sfumato.data.distributed.running import LocalRunner
+from sfumato.release import parts
+from sfumato.values.schema import Role, Schema
+
+MOST_BYTES = 600
+"""Of a file's answer: its name, its digest, its rows, and where to find what looked at it."""
+
+
+@pytest.fixture(autouse=True)
+def small_splits(monkeypatch):
+    """Splits of 2,000 rows, files of 1,000."""
+    for module in (splits, resting):
+        monkeypatch.setattr(module, "ROWS_PER_SPLIT", 2_000)
+    monkeypatch.setattr(parts, "ROWS_PER_FILE", 1_000)
+
+
+def test_what_looked_at_rows_is_not_sent_with_them(tmp_path, monkeypatch):
+    """Nearly every row is unique, so that its counter holds a number for each; the count is that of one process."""
+    names = ("a", "b", "c", "secret")
+    schema = Schema(
+        attributes=tuple(
+            category_attribute(name, 40, Role.SENSITIVE if name == "secret" else Role.QUASI_IDENTIFIER)
+            for name in names
+        )
+    )
+    draw = np.random.default_rng(1)
+    rows = pa.table({name: draw.integers(0, 40, 8_000).astype(str) for name in names})
+    pq.write_table(rows, tmp_path / "people.parquet")
+    sizes, unique = [], []
+    exchange = SplitEngine.exchange
+
+    def weighed(self, *given):
+        found = exchange(self, *given)
+        sizes.extend(len(pickle.dumps(each)) for each in found)
+        return found
+
+    monkeypatch.setattr(SplitEngine, "exchange", weighed)
+    design = RandomizedResponse(retention=0.5, attributes=("secret",))
+    for number, engine in enumerate((SplitEngine(LocalRunner(tmp_path)), None)):
+        given = {} if engine is None else {"engine": engine}
+        table = read_table(tmp_path / "people.parquet", schema, **given)
+        publish(
+            table,
+            design,
+            tmp_path / f"out-{number}",
+            seed=1,
+            accept_unique_rows=True,
+            tell=unique.append,
+            say=str,
+        )
+    assert len(sizes) == 8
+    assert max(sizes) < MOST_BYTES
+    assert unique[0] == unique[1]
+    assert unique[0].unique > 6_000
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith("sfumato-")] == []
