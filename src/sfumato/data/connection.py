@@ -31,7 +31,16 @@ ENCIPHERED: Settings = {
 """What exceeds memory goes to disk enciphered, with a key that is nowhere but in memory."""
 
 
+CAREFUL: Settings = {
+    # It packs values into as few bytes as the file says that they need. Where the file says wrong, they come out as others,
+    # or the process ends by a fault of memory.
+    "disabled_optimizers": "compressed_materialization",
+}
+"""What a file says of itself is not taken for true."""
+
+
 SMALL: Settings = {
+    **CAREFUL,
     "threads": 1,
     # A file may be replaced between two questions.
     "enable_external_file_cache": False,
@@ -134,7 +143,7 @@ class _Opened:
         # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
         self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
         make_files_private(self.spill.path)
-        chosen: Settings = {**settings, **ENCIPHERED, "temp_directory": str(self.spill.path)}
+        chosen: Settings = {**settings, **CAREFUL, **ENCIPHERED, "temp_directory": str(self.spill.path)}
         self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)
         self.declared: set[str] = set()
         self._is_closed = False
