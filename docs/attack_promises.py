@@ -18,6 +18,7 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
+from exact.brute_force import pointwise_delta, rows_not_anonymous  # noqa: E402
 from exact.enumeration import ALLOWANCE, largest_ratio  # noqa: E402 - the path comes first
 from exact.holding import factor, mechanism, neighbours  # noqa: E402
 from exact.test_promises import (  # noqa: E402
@@ -33,7 +34,6 @@ from samples import SCHEMA, people  # noqa: E402
 from sfumato import read_table  # noqa: E402
 from sfumato.chance.partition import partition_rows  # noqa: E402
 from sfumato.chance.randomness import NoiseSource  # noqa: E402
-from sfumato.custody.audit.brute_force_anonymity import pointwise_delta, rows_not_anonymous  # noqa: E402
 from sfumato.guarantees import GUARANTEES  # noqa: E402
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy  # noqa: E402
 from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy  # noqa: E402

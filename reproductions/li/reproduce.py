@@ -24,7 +24,6 @@ from sfumato.methods.columnized_counts.kernels.clustering import Groups, columns
 from sfumato.methods.columnized_counts.kernels.fragments import count_fragments, cut_into_fragments, truncate
 from sfumato.methods.columnized_counts.kernels.similarity import count_pairs
 from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.count_matrices import total_noise
 from sfumato.methods.columnized_counts.law.fragments import SparseRecords
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 
@@ -60,7 +59,7 @@ def noise_curves() -> dict[str, Any]:
         matrix = NoisyCountMatrix(**{"k": 10, "epsilon": math.log(5), "delta": 1e-5, **change})
         counts = np.arange(1, 61)
         drawn = matrix.draw(np.repeat(counts, 2_000), NoiseSource.seeded(1).named(name)).reshape(60, 2_000)
-        simulated = [total_noise(row, int(count)) for row, count in zip(drawn, counts, strict=True)]
+        simulated = np.abs(drawn - counts[:, None]).mean(axis=1) / counts
         exact = matrix.expected_noise(counts)
         result[name] = {
             "quoted start": quoted,

@@ -16,11 +16,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from exact.brute_force import pointwise_delta
 from exact.enumeration import ALLOWANCE, REFUSED, Outputs, Paths, enumerated, exponential, published
 from exact.holding import TooStrongError, factor, hold, table_of
 from sfumato.chance.noise import DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.brute_force_anonymity import pointwise_delta
 from sfumato.methods.columnized_counts.design import ColumnizedCounts, choice, counting
 from sfumato.methods.columnized_counts.kernels.clustering import overlapping_columns
 from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity, count_pairs, pair_sensitivity

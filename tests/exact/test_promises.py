@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import pytest
 
+from exact.brute_force import pointwise_delta, rows_not_anonymous
 from exact.enumeration import ALLOWANCE, REFUSED, exponential, largest_ratio, valid_groups
 from exact.holding import (
     TooStrongError,
@@ -26,7 +27,6 @@ from exact.holding import (
 from sfumato.chance import distortion
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.chance.randomness import UniformReplacement
-from sfumato.custody.audit.brute_force_anonymity import pointwise_delta, rows_not_anonymous
 from sfumato.custody.choose import choose
 from sfumato.custody.plan import plan
 from sfumato.errors import SfumatoError

@@ -95,16 +95,6 @@ class CategorySampler:
         return f"CategorySampler(n_given={self.n_given}, n_outcomes={self.n_outcomes})"
 
     @classmethod
-    def from_integer_weights(cls, weights: Sequence[Sequence[int]]) -> CategorySampler:
-        """Sampler of weights (n_given, n_outcomes), each row of which sums to :attr:`total`."""
-        return cls(
-            tuple(
-                tuple(require_whole_number(each, "weights", 0, NUMBER_OF_WORDS) for each in row)
-                for row in weights
-            )
-        )
-
-    @classmethod
     def from_probabilities(cls, matrix: npt.ArrayLike) -> CategorySampler:
         """Sampler of the nearest integer weights to a matrix (n_given, n_outcomes).
 

@@ -66,11 +66,6 @@ class Workload:
     questions: tuple[Question, ...]
     is_by_size: bool = False
 
-    @property
-    def number_of_different(self) -> int:
-        """Pools of the papers hold some questions more than once."""
-        return len({each.where for each in self.questions})
-
 
 def make_workload(
     name: WorkloadName, schema: Schema, rows: CodedRows, number: int, seed: int, *, sensitive: str

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from exact.count_matrices import exact_release_probabilities
 from sfumato.chance.exact_distributions import NUMBER_OF_WORDS
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.law.count_matrices import exact_release_probabilities
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import (
     NoisyCountMatrix,
     _release_curve,

@@ -1,4 +1,4 @@
-"""Mechanisms small enough to be audited by brute force: count publishing, columns, Mondrian."""
+"""Mechanisms small enough to be audited by brute force: copying, sampling, recoding, count publishing, columns, Mondrian."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from sfumato.custody.audit.brute_force_anonymity import Mechanism, Probability, Rows
-from sfumato.methods.columnized_counts.law.count_matrices import exact_release_probabilities, matrix_row
+from exact.brute_force import Mechanism, Probability, Row, Rows
+from exact.count_matrices import exact_release_probabilities
+from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
 
 Matrix = Callable[[int], Sequence[Probability]]
 """Count to the probabilities of publishing 0, 1, 2, ... copies."""
@@ -107,6 +108,37 @@ def _kept_columns(
     if budget is None or len(covered) <= budget:
         return [tuple(covered)]
     return list(itertools.combinations(covered, budget))
+
+
+def duplicating(times: int) -> Mechanism:
+    """Every row so many times: k-anonymous to look at, and everything is published."""
+    return lambda rows: {tuple(sorted(map(repr, rows * times))): Fraction(1)}
+
+
+def sampling(rate: Probability) -> Mechanism:
+    """Every row with the same probability, independently."""
+
+    def mechanism(rows: Rows) -> dict[Any, Probability]:
+        outputs: dict[Any, Probability] = {}
+        for kept in itertools.product((False, True), repeat=len(rows)):
+            output = tuple(sorted(repr(row) for row, is_kept in zip(rows, kept, strict=True) if is_kept))
+            probability: Probability = Fraction(1)
+            for is_kept in kept:
+                probability = probability * (rate if is_kept else 1 - rate)
+            outputs[output] = outputs.get(output, 0) + probability
+        return outputs
+
+    return mechanism
+
+
+def fixed_recoding(recode: Callable[[Any], Row], k: int) -> Mechanism:
+    """A public recoding, then classes below k dropped (k-DGS)."""
+
+    def mechanism(rows: Rows) -> dict[Any, Probability]:
+        coarse = [recode(row) for row in rows]
+        return {tuple(sorted(repr(each) for each in coarse if coarse.count(each) >= k)): Fraction(1)}
+
+    return mechanism
 
 
 def tight_box_mondrian(regions: Sequence[tuple[float, float]]) -> Mechanism:

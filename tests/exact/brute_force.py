@@ -105,6 +105,7 @@ def rows_not_anonymous(mechanism: Mechanism, rows: Sequence[Row], k: int, growth
 
     Examples
     --------
+    >>> from exact.toy_mechanisms import duplicating
     >>> rows_not_anonymous(duplicating(2), "abc", 2)
     ('a', 'b', 'c')
     """
@@ -196,6 +197,7 @@ def audit_mechanism(
 
     Examples
     --------
+    >>> from exact.toy_mechanisms import sampling
     >>> verdict = audit_mechanism(sampling(Fraction(1, 5)), "ab", 2, k=2, growth=2, additive=Fraction(1, 10))
     >>> print(verdict)
     semantic 2-anonymity: refuted (fails for 1 of 1 rows); additive differential privacy: refuted (delta 1/5)
@@ -246,34 +248,3 @@ def refute_pure_privacy(matrix: Sequence[Sequence[Probability]], growth: Probabi
         if not is_close(dict(enumerate(before)), dict(enumerate(after)), growth):
             return number
     return None
-
-
-def duplicating(times: int) -> Mechanism:
-    """Every row so many times: k-anonymous to look at, and everything is published."""
-    return lambda rows: {tuple(sorted(map(repr, rows * times))): Fraction(1)}
-
-
-def sampling(rate: Probability) -> Mechanism:
-    """Every row with the same probability, independently."""
-
-    def mechanism(rows: Rows) -> dict[Any, Probability]:
-        outputs: dict[Any, Probability] = {}
-        for kept in itertools.product((False, True), repeat=len(rows)):
-            output = tuple(sorted(repr(row) for row, is_kept in zip(rows, kept, strict=True) if is_kept))
-            probability: Probability = Fraction(1)
-            for is_kept in kept:
-                probability = probability * (rate if is_kept else 1 - rate)
-            outputs[output] = outputs.get(output, 0) + probability
-        return outputs
-
-    return mechanism
-
-
-def fixed_recoding(recode: Callable[[Any], Row], k: int) -> Mechanism:
-    """A public recoding, then classes below k dropped (k-DGS)."""
-
-    def mechanism(rows: Rows) -> dict[Any, Probability]:
-        coarse = [recode(row) for row in rows]
-        return {tuple(sorted(repr(each) for each in coarse if coarse.count(each) >= k)): Fraction(1)}
-
-    return mechanism

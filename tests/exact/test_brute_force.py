@@ -7,25 +7,26 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.custody.audit.brute_force_anonymity import (
+from exact.brute_force import (
     additive_delta,
     audit_mechanism,
-    duplicating,
-    fixed_recoding,
     pointwise_delta,
     refute_pure_privacy,
     rows_not_anonymous,
-    sampling,
 )
-from sfumato.custody.audit.toy_mechanisms import (
+from exact.count_matrices import geometric_matrix
+from exact.toy_mechanisms import (
     columnized,
+    duplicating,
+    fixed_recoding,
     midpoint_mondrian,
     noisy_count_rows,
     publishing,
+    sampling,
     tight_box_mondrian,
 )
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.law.count_matrices import geometric_matrix, matrix_row
+from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
 
 F = Fraction
 
