@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from exact.brute_force import pointwise_delta, rows_not_anonymous  # noqa: E402
 from exact.enumeration import ALLOWANCE, largest_ratio  # noqa: E402 - the path comes first
 from exact.holding import factor, mechanism, neighbours  # noqa: E402
-from exact.test_promises import (  # noqa: E402
+from exact.tiny_tables import (  # noqa: E402
     COLUMNS,
     COUNTS,
     RESPONSES,

@@ -37,13 +37,13 @@ SCHEMA = Schema.from_dict(
 )
 
 CHECKED = {
-    "local-differential-privacy": "test_promises.py",
+    "local-differential-privacy": "test_responses.py",
     "item-differential-privacy": "test_other_promises.py",
-    "amplification": "test_promises.py",
-    "differential-privacy": "test_promises.py",
-    "semantic-k-anonymity": "test_promises.py",
-    "odds-factor": "test_promises.py",
-    "small-sum-privacy": "test_promises.py",
+    "amplification": "test_responses.py",
+    "differential-privacy": "test_noisy_counts.py",
+    "semantic-k-anonymity": "test_crowds.py",
+    "odds-factor": "test_decoys.py",
+    "small-sum-privacy": "test_decoys.py",
     "large-sum-utility": "test_other_promises.py",
     "belief-bound": "test_other_promises.py",
     "belief-growth": "test_other_promises.py",

@@ -15,7 +15,7 @@ ROOMS = {
 GATED = ("laws", "guarantees")
 """Rooms whose score is required."""
 # What every law shares is tried by the laws that use it.
-TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law.py",)}
+TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law*.py",)}
 # Promises are held against every way tiny tables can be published, and against the laws of releases.
 # All ways to ask a law agree, and what is believed through it is held against every true table.
 PROMISES = ("tests/exact/test_*.py", "tests/boundaries/test_promises_follow.py")
@@ -49,7 +49,11 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
     while not folder.is_dir():
         folder = folder.parent
     unit = sorted(folder.rglob("test_*.py")) if folder != ROOT / "tests/unit" else []
-    unit = [path for path in unit if path.stem.removeprefix("test_") not in _private_half(parts)]
+    unit = [
+        path
+        for path in unit
+        if path.stem.removeprefix("test_").partition("_of_")[0] not in _private_half(parts)
+    ]
     own = [f"test_{part}" for part in reversed(parts)]
     unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
     unit += [path for pattern in TESTS_OF_USERS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]

@@ -15,49 +15,18 @@ import pytest
 from coded_tables import table_of
 from sfumato import (
     METHODS,
-    Anatomy,
     DistributionResampling,
-    NoisyMarginals,
     RandomizedResponse,
-    SamplePerturbScale,
     SPLUGen,
     audit,
 )
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.attackers import LAW, MARGIN, OUTLIERS, TABLES, beliefs_of, beliefs_without
-from sfumato.custody.audit.controls import _published_again, attack_absent, attack_present
-from sfumato.custody.audit.measuring import LINKABLE, MEANINGS, TOP, Trial, measure, measure_rare
+from sfumato.custody.audit.attackers import LAW, MARGIN, beliefs_of, beliefs_without
+from sfumato.custody.audit.measuring import LINKABLE, TOP, Trial, measure, measure_rare
 from sfumato.custody.audit.people import people_of
 from sfumato.custody.audit.raw import raw_release
 from sfumato.custody.audit.scores import hits, rare_values
-from sfumato.custody.audit.truth_checks import check_against_truth
-from sfumato.data.coded_rows import CodedRows
-from sfumato.data.private_table import PrivateTable
-from sfumato.testing import release_in_memory, sample_table
-
-
-def skewed_table(generator, rows=4_000, *, shuffled=False):
-    """Two public attributes, many of whose combinations one person has, and a value that goes with the first."""
-    first = generator.choice(40, rows, p=_falling(40))
-    second = generator.choice(40, rows, p=_falling(40))
-    value = (first // 10 + generator.choice(4, rows, p=[0.6, 0.2, 0.1, 0.1])) % 4
-    if shuffled:
-        value = generator.permutation(value)
-    return table_of([40, 40, 4], [first, second, value])
-
-
-def _falling(size):
-    weights = 1 / np.arange(1, size + 1)
-    return weights / weights.sum()
-
-
-def held_out(design, table, generator, repeats=3):
-    """Trials of a design published again without a fifth of the people."""
-    release = release_in_memory(table, design, seed=1)
-    people = people_of(table, release, "s")
-    seeded = NoiseSource.seeded(int(generator.integers(2**31)))
-    return people, tuple(_published_again([release], table, people, repeats, generator, seeded))
+from sfumato.testing import release_in_memory
+from skewed_tables import falling, held_out, skewed_table
 
 
 def test_the_raw_table_is_read_off():
@@ -177,7 +146,7 @@ def test_more_protection_is_less_risk_by_every_method_that_publishes_rows(method
     others did. Noisy tables and columns cost nothing measurable on this table at any epsilon, and are not here. Twin: the order turned round.
     """
     generator = np.random.default_rng(22)
-    first, second = (generator.choice(60, 3_000, p=_falling(60)) for _ in range(2))
+    first, second = (generator.choice(60, 3_000, p=falling(60)) for _ in range(2))
     table = table_of([60, 60, 8], [first, second, (first + generator.integers(0, 6, 3_000)) % 8])
     excess = []
     for parameters in MILD_AND_STRONG[method]:
@@ -228,216 +197,6 @@ def test_planted_wards_are_found_although_the_average_says_nothing():
     )
     assert measure_rare(blind, rare)[0].present.recall < 0.2
     assert all("rare" not in name for name in measure(trials, people.margin()))
-
-
-def test_members_against_members_is_nothing():
-    """The code compares like with like: control people who are members attacked as members have no excess.
-
-    Twin: the true control, which has one.
-    """
-    table = skewed_table(np.random.default_rng(16))
-    release = release_in_memory(table, RandomizedResponse(retention=0.8), seed=8)
-    people = people_of(table, release, "s")
-    present = attack_present([release], people, np.random.default_rng(1))
-    same = measure((Trial(present, present, is_paired=True),), people.margin())
-    for each in same.values():
-        assert each.difference is not None
-        assert each.difference.excess == 0
-    without = dataclasses.replace(
-        present, beliefs=beliefs_without([release], present.people, np.random.default_rng(2))
-    )
-    true = measure((Trial(present, without, is_paired=True),), people.margin())[LINKABLE].difference
-    assert true is not None
-    assert true.low > 0
-
-
-def test_people_who_are_not_in_the_table_have_no_advantage():
-    """Null: a release that does not depend on a person.
-
-    40 tables of their own, each with a fifth that is left out and a fifth that is called the table: neither is in what is
-    published, so the excess is 0. At 95 % each, 40 intervals miss 0 more than 9 times with probability 3e-5 (binomial).
-
-    Twin: the second fifth is in the table, and nearly all intervals miss.
-    """
-    missed = {"outside": 0, "inside": 0}
-    for number in range(40):
-        generator = np.random.default_rng(1_000 + number)
-        table = skewed_table(generator, rows=1_000, shuffled=True)
-        rows = table.source
-        parts = np.array_split(generator.permutation(1_000), 5)
-        rest = np.concatenate(parts[2:])
-        for name, published in (("outside", rest), ("inside", np.concatenate([parts[1], rest]))):
-            kept = PrivateTable(rows.take(published), table.schema, engine=table.engine)
-            release = release_in_memory(kept, RandomizedResponse(retention=0.9), seed=number)
-            everyone = people_of(table, release, "s")
-            sides = []
-            for part in parts[:2]:
-                chosen = everyone.take(part)
-                beliefs = beliefs_of([release], chosen, are_members=name == "inside" and part is parts[1])
-                present = attack_present([release], chosen, generator)
-                sides.append(
-                    dataclasses.replace(
-                        present,
-                        beliefs={LAW: beliefs[LAW]},
-                        is_linkable=np.ones(len(part), bool),
-                        is_drawn=np.ones(len(part), bool),
-                    )
-                )
-            trial = Trial(sides[1], sides[0], is_paired=False)
-            found = measure((trial,), everyone.margin())[TOP].difference
-            assert found is not None
-            missed[name] += not found.low <= 0 <= found.high
-    assert missed["outside"] <= 9
-    assert missed["inside"] > 30
-
-
-def few_kinds(generator, rows=400):
-    """Fifteen kinds of people, who share much of what is believed of them."""
-    first, second = generator.choice(3, rows), generator.choice(5, rows)
-    value = (first + generator.choice(6, rows, p=_falling(6))) % 6
-    return table_of([3, 5, 6], [first, second, value])
-
-
-EVERY = {
-    "randomized-response": {"retention": 0.8},
-    "sample-perturb-scale": {"retention": 0.5},
-    "splu-gen": {"gamma": 2},
-    "anatomy": {"l_value": 2},
-    "generalization": {"k": 5},
-    "noisy-marginals": {"epsilon": 3.0},
-    "columnized-counts": {"k": 5, "epsilon": 4.0, "delta": 1e-5},
-    "distribution-resampling": {},
-}
-
-
-@pytest.mark.parametrize("method", EVERY)
-def test_nobody_outside_has_an_advantage_by_any_score_of_any_method(method):
-    """Null: neither side is in what is published, by every method and every score, with few people of few kinds.
-
-    40 tables of 400: a fifth is published, two fifths are called the table, a fifth is the control. Each score's interval misses 0
-    with 5 %, more than 9 of 40 times with probability 3e-5 (binomial); seven scores of eight methods: 2e-3 of them all together.
-    Twin: the test above, where who is called the table is published, and intervals miss.
-    """
-    design = METHODS.make(method, dict(EVERY[method]))
-    assert set(EVERY) == set(METHODS.members)
-    missed = dict.fromkeys(MEANINGS, 0)
-    for number in range(40):
-        generator = np.random.default_rng(2_000 + number)
-        table = few_kinds(generator)
-        parts = np.array_split(generator.permutation(400), 5)
-        places = np.concatenate(parts[:2]), np.concatenate(parts[2:4]), parts[4]
-        published, called, control = (
-            PrivateTable(table.source.take(each), table.schema, engine=table.engine) for each in places
-        )
-        release = release_in_memory(published, design, seed=number)
-        people, members, outside = (people_of(each, release, "s") for each in (published, called, control))
-        sides = [attack_absent([release], people, each, generator) for each in (members, outside)]
-        for name, each in measure((Trial(*sides, is_paired=False),), members.margin()).items():
-            if each.difference is not None:
-                missed[name] += not each.difference.low <= 0 <= each.difference.high
-                assert each.difference.low < each.difference.high
-    assert max(missed.values()) <= 9, missed
-
-
-PAIRED = [
-    (RandomizedResponse(retention=0.8), 1),
-    (RandomizedResponse(retention=0.8), 2),
-    (RandomizedResponse(retention=0.3), 5),
-    (SPLUGen(gamma=2), 2),
-    (SPLUGen(gamma=2), 5),
-    (SamplePerturbScale(retention=0.5), 10),
-]
-
-
-@pytest.mark.parametrize(("design", "size"), PAIRED)
-def test_people_left_out_of_their_own_release_are_guessed_like_anybody(design, size):
-    """Null: values that go with nothing. Whoever's own row is left out is guessed as often as chance does it, in groups of any size.
-
-    Eight even values, 6,000 people: five standard errors are 0.022, and which row is the own one is drawn. The group's others and the
-    person have different values in a table, which moves a guess among n by less than 1/n: 0.01 at most is left for it.
-    Twin: the beliefs with the own row, which are right more often.
-    """
-    generator = np.random.default_rng(21)
-    groups, values = 6_000 // size, 8
-    table = table_of(
-        [groups, values], [np.repeat(np.arange(groups), size), generator.integers(0, values, groups * size)]
-    )
-    release = release_in_memory(table, design, seed=12)
-    people = people_of(table, release, "s")
-    room = 5 * np.sqrt(1 / 8 * 7 / 8 / people.number) + 0.01
-    without = beliefs_without([release], people, generator)
-    for attacker in (LAW, TABLES, OUTLIERS):
-        assert abs(hits(without[attacker], people.truth).mean() - 1 / 8) < room, attacker
-    present = beliefs_of([release], people, are_members=True)
-    assert hits(present[LAW], people.truth).mean() > 1 / 8 + room
-
-
-def smallest_p_value(release, table, sensitive="job"):
-    """Over everything that the law says, corrected for how much that is."""
-    found = check_against_truth(release, people_of(table, release, sensitive), table)
-    assert found
-    return min(1.0, min(each.p_value for each in found) * len(found))
-
-
-def with_law(release, **changes):
-    """The same files under a law that says something else."""
-    law = release.law.model_copy(update=changes)
-    manifest = release.manifest.model_copy(update={"law": law.model_dump(mode="json")})
-    return type(release)(None, manifest, release.sources, release.engine)
-
-
-def test_noise_of_half_the_scale_is_refuted(alarm_budget):
-    """Null: noise of the stated scale. Exact binomials of how many counts lie within stated distances.
-
-    Three two-way tables with the sensitive attribute have 52 cells, too few; the table of all attributes has 96.
-    Twin: the law states twice the scale that was drawn.
-    """
-    check = alarm_budget.draw("noise of half the scale is refuted")
-    table = sample_table(3_000)
-    design = NoisyMarginals(
-        epsilon=1.0, marginals=(("sex", "age", "region", "job"), ("age", "region", "job"))
-    )
-    release = release_in_memory(table, design, seed=9)
-    alarm_budget.assert_passes(smallest_p_value(release, table), check)
-    doubled = tuple(
-        each.model_copy(update={"noise": DiscreteLaplace(scale=4 * each.noise.scale)})
-        for each in release.law.marginals
-    )
-    alarm_budget.assert_rejects(smallest_p_value(with_law(release, marginals=doubled), table), check)
-
-
-@pytest.mark.parametrize("stated", [0.35, 0.65])
-def test_a_matrix_that_was_not_drawn_from_is_refuted(alarm_budget, stated):
-    """Null: values drawn by the stated matrix. Bernstein's bound of margins and of agreement within groups.
-
-    Twin: a law that states 30 % less or more than the retention of 0.5, at 20,000 rows.
-    """
-    check = alarm_budget.draw("a matrix that was not drawn from is refuted", pieces=2)
-    table = sample_table(20_000)
-    release = release_in_memory(table, RandomizedResponse(retention=0.5), seed=10)
-    alarm_budget.assert_passes(smallest_p_value(release, table), check)
-    other = release_in_memory(table, RandomizedResponse(retention=stated), seed=10).law
-    wrong = with_law(release, distortions=other.distortions)
-    alarm_budget.assert_rejects(smallest_p_value(wrong, table), check)
-
-
-def test_buckets_in_a_telling_order_are_refuted(alarm_budget):
-    """Null: the order of rows and values in the files says nothing. Bernstein's bound of the permutation statistic.
-
-    Twin: within every bucket the values stand in the order of their own rows.
-    """
-    check = alarm_budget.draw("buckets in a telling order are refuted")
-    generator = np.random.default_rng(17)
-    number = 3_000
-    table = table_of([number, 4], [np.arange(number), generator.integers(0, 4, number)])
-    release = release_in_memory(table, Anatomy(l_value=2), seed=11)
-    alarm_budget.assert_passes(smallest_p_value(release, table, "s"), check)
-    rows, values = release.sources["rows"], release.sources["sensitive"]
-    own = table.source.codes["s"][rows.codes["x0"].astype(np.int64)]
-    order = np.lexsort((np.arange(number), rows.codes["bucket"]))
-    told = CodedRows(values.schema, {"bucket": rows.codes["bucket"][order], "s": own[order]})
-    telling = type(release)(None, release.manifest, {**release.sources, "sensitive": told}, release.engine)
-    alarm_budget.assert_rejects(smallest_p_value(telling, table, "s"), check)
 
 
 def test_a_report_holds_no_person(tmp_path):

@@ -3,50 +3,22 @@
 from __future__ import annotations
 
 import itertools
-import json
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from sfumato import Schema, load_release, publish, read_table
+from dependent_jobs import ROWS, SCHEMA, columns, private_table
+from sfumato import publish, read_table
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, ReleaseDamagedError
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.law import BucketedRows
-from sfumato.release.manifest import Manifest
-from sfumato.release.storage import sha256_of
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Selection
 
-SCHEMA = Schema.from_toml("""
-[attributes.sex]
-role = "quasi-identifier"
-categories = ["F", "M"]
-[attributes.age]
-role = "quasi-identifier"
-categories = ["young", "middle", "old"]
-[attributes.job]
-role = "sensitive"
-categories = ["a", "b", "c", "d", "e"]
-""")
-ROWS = 1_501
 FOUR_JOBS = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c", "d"))
-
-
-def columns(seed=1):
-    """Codes whose sensitive attribute depends on the public ones."""
-    draw = np.random.default_rng(seed)
-    job = draw.choice(5, ROWS, p=[0.3, 0.25, 0.2, 0.15, 0.1])
-    sex = (draw.random(ROWS) < 0.15 + 0.15 * job).astype(int)
-    return {"sex": sex, "age": draw.integers(0, 3, ROWS), "job": job}
-
-
-def private_table():
-    """The same rows as a private table."""
-    labels = {each.name: np.array(each.labels) for each in SCHEMA.attributes}
-    return read_table(pa.table({name: labels[name][codes] for name, codes in columns().items()}), SCHEMA)
 
 
 @pytest.fixture(scope="module")
@@ -301,58 +273,6 @@ def test_published_rows_do_not_hold_the_sensitive_attribute(release):
         release.count_by(["job"])
     with pytest.raises(ReleaseDamagedError, match="no table 'values'"):
         release.scan("values", ["job"])
-
-
-def rewrite(folder, name, change):
-    """Edit a published table and make every checksum fit again."""
-    import pyarrow.parquet as pq
-
-    path = folder / f"{name}.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    manifest = Manifest.from_text((folder / "datapackage.json").read_text())
-    tables = tuple(
-        each.model_copy(update={"sha256": sha256_of(path)}) if each.name == name else each
-        for each in manifest.tables
-    )
-    text = json.dumps(manifest.model_copy(update={"tables": tables}).to_descriptor())
-    (folder / "datapackage.json").write_text(text)
-
-
-def test_an_edited_bucket_table_is_refused_by_its_checksum(tmp_path):
-    """On opening."""
-    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", format="csv", seed=5).folder
-    path = folder / "sensitive.csv"
-    path.write_text(path.read_text().replace(",1\n", ",2\n", 1))
-    with pytest.raises(ReleaseDamagedError, match="checksum"):
-        load_release(folder)
-
-
-def test_an_edited_bucket_table_is_noticed_even_with_checksums_made_to_fit(tmp_path):
-    """Its buckets do not have as many values as rows."""
-    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", seed=5).folder
-
-    def move_one(table):
-        buckets = table["bucket"].to_numpy().copy()
-        buckets[0] = buckets[0] % 400 + 1
-        return table.set_column(table.column_names.index("bucket"), "bucket", pa.array(buckets))
-
-    rewrite(folder, "sensitive", move_one)
-    with pytest.raises(ReleaseDamagedError, match="not as many values as rows"):
-        load_release(folder).query("sex = 'F' AND job = 'a'")
-
-
-def test_rows_with_buckets_that_do_not_exist_are_noticed(tmp_path):
-    """Their numbers are beyond the last bucket."""
-    folder = publish(private_table(), Anatomy(l_value=3), tmp_path / "r", seed=5).folder
-
-    def beyond(table):
-        buckets = table["bucket"].to_numpy().copy()
-        buckets[0] = 10**9
-        return table.set_column(table.column_names.index("bucket"), "bucket", pa.array(buckets))
-
-    rewrite(folder, "rows", beyond)
-    with pytest.raises(ReleaseDamagedError):
-        load_release(folder).counts(["sex", "job"])
 
 
 def test_expected_errors_agree_with_a_real_release(release):

@@ -7,56 +7,17 @@ import math
 import numpy as np
 import pytest
 
+from noisy_rows import CUT, JOB, LAW, LONG, MATRIX, NOISE, NOISY, ROWS, SEX, Given
 from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError
 from sfumato.laws import LAWS
-from sfumato.methods.columnized_counts.law.columns import LongColumns, PublishedColumn
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.law.columns import PublishedColumn
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.values.batches import CodedBatch
 from sfumato.values.certainty import Certainty
 from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
 
-MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
-SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
-JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
-AGE = Attribute(name="age", role=Role.OTHER, categories=("young", "old"))
-ITEM = Attribute(name="item", role=Role.OTHER, categories=("i", "j", "k"))
-STARS = Attribute(name="stars", role=Role.SENSITIVE, categories=("1", "2"))
-
-
-class Given:
-    """A release whose tables are given as columns."""
-
-    def __init__(self, attributes, **tables):
-        self.schema = Schema(attributes=attributes)
-        self.tables = {
-            name: {key: np.array(each) for key, each in columns.items()} for name, columns in tables.items()
-        }
-
-    def scan(self, table, names):
-        """All rows in one batch; none when there are none."""
-        columns = self.tables[table]
-        size = len(next(iter(columns.values())))
-        if size:
-            yield CodedBatch({name: columns[name] for name in names}, size)
-
-
-ROWS = Given(
-    (SEX, JOB),
-    rows={"sex": [0, 0, 1], "job": [0, 1, 1], "count": [100, 40, 7]},
-)
-LAW = NoisyRows(
-    matrix=MATRIX,
-    columns=(PublishedColumn(table="rows", attributes=("sex", "job"), sizes=(2, 3)),),
-    public_size=147,
-)
-"""Of 147 rows all were published, as far as their noise tells."""
 SIXTY_LEFT_OUT = LAW.model_copy(update={"public_size": 207})
-NOISY = LAW.model_copy(update={"public_size": None, "total": NoisyTotal(count=207, epsilon=0.5)})
-NOISE = MATRIX.noise.variance
 
 
 def test_sums_add_published_counts_and_their_noise():
@@ -214,88 +175,6 @@ def test_expected_errors_of_single_rows_and_none_of_sums():
         LAW.expected_standard_errors(CountTable((SEX,), np.array([5, 5])))
 
 
-CUT = NoisyRows(
-    matrix=MATRIX,
-    columns=(
-        PublishedColumn(table="column-1", attributes=("sex", "job"), sizes=(2, 3)),
-        PublishedColumn(table="column-2", attributes=("age", "sex"), sizes=(2, 2)),
-    ),
-    column_budget=1,
-    public_size=180,
-)
-COLUMNS = Given(
-    (SEX, JOB, AGE),
-    **{
-        "column-1": {"sex": [0], "job": [0], "count": [50]},
-        "column-2": {"age": [1, 0], "sex": [0, 1], "count": [60, 30]},
-    },
-)
-
-
-KEPT = CUT.model_copy(update={"column_budget": None, "public_size": 90})
-"""The same with every part of every row kept: all 90 are in the second column, 40 were left out of the first."""
-
-
-def test_a_question_is_answered_by_the_smallest_column_that_holds_it():
-    """Sex is in both; the second has fewer cells, so that fewer rows were left out."""
-    assert KEPT.estimate(COLUMNS, Tabulation(by=("sex",))).values.tolist() == [60.0, 30.0]
-    # Five combinations of the first were not published: eight rows for each.
-    assert KEPT.estimate(COLUMNS, Tabulation(by=("job",))).values.tolist() == [58.0, 16.0, 16.0]
-
-
-def test_counts_of_kept_parts_are_scaled_where_every_row_kept_as_many():
-    """One part of two: twice the count, four times the noise, and the binomial draw of what was kept."""
-    scaled = CUT.estimate(COLUMNS, Tabulation(by=("sex",)))
-    assert scaled.values.tolist() == [120.0, 60.0]
-    # X (1 - p) / p with p = 1/2 and X = 120, 60; each has one of the two combinations that were not published.
-    own = 4 * NOISE + np.array([120.0, 60.0])
-    ends = scaled.left_open.of(scaled.values)
-    assert ends.low_variances == pytest.approx(own)
-    assert ends.high_variances == pytest.approx(own[::-1])
-    selected = CUT.estimate_selections(COLUMNS, (Selection((("age", (1,)),)),))
-    assert selected.values.tolist() == [120.0]
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        lambda target: CUT.estimate(COLUMNS, Tabulation(by=("age",)), target=target).left_open.variances[1],
-        lambda target: CUT.estimate_selections(
-            COLUMNS, (Selection((("age", (1,)),)),), target=target
-        ).left_open.variances[0],
-    ],
-    ids=["table", "selection"],
-)
-def test_the_draw_of_a_population_is_not_scaled_again(ask):
-    """X (1 - X/N) of the draw comes after the scaling, X = 120 of N = 180."""
-    assert ask("population") - ask("table") == pytest.approx(120 * (1 - 120 / 180))
-
-
-def test_what_was_kept_in_two_columns_together_is_not_known():
-    """A row that kept one part dropped the other, so their counts are not independent; nobody can tell how much."""
-    asked = (Selection((("job", (0,)),)), Selection((("age", (1,)),)))
-    assert np.isnan(CUT.estimate_selections(COLUMNS, asked).covariance[0, 1])
-
-
-def test_joint_counts_across_columns_are_refused_with_the_reason():
-    """Which fragment belongs with which is not published."""
-    with pytest.raises(NotIdentifiableError, match=r"job and age together.*not published"):
-        CUT.estimate(COLUMNS, Tabulation(by=("job", "age")))
-
-
-def test_selections_in_different_columns_have_independent_noise():
-    """Each is read where it is; a pair in one column is read there."""
-    apart = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("age", (1,)),))))
-    assert apart.values.tolist() == [58.0, 60.0]
-    assert apart.covariance[0, 1] == 0
-    noisy = KEPT.model_copy(update={"public_size": None, "total": NoisyTotal(count=110, epsilon=0.5)})
-    both = noisy.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("age", (1,)),))))
-    # One of five, and one of two, of what was left out: of one number of rows.
-    assert both.covariance[0, 1] == pytest.approx(noisy.total.noise.variance / 10)
-    together = KEPT.estimate_selections(COLUMNS, (Selection((("job", (0,)),)), Selection((("sex", (0,)),))))
-    assert together.values.tolist() == [58.0, 66.0]
-
-
 @pytest.mark.parametrize(
     ("where", "words"),
     [
@@ -329,71 +208,6 @@ def test_the_interval_of_a_row_is_that_of_its_noise():
     assert low[0] == estimates.values[0] - half
 
 
-def test_dropped_parts_are_said_where_nobody_can_tell_how_many():
-    """A row without values in a column keeps a larger share of its others: in the sentence and in every note."""
-    attributes = tuple(each.model_copy(update={"missing": "category"}) for each in (SEX, JOB, AGE))
-    tables = {
-        "column-1": {"sex": [0], "job": [0], "count": [50]},
-        "column-2": {"age": [1, 0], "sex": [0, 1], "count": [60, 30]},
-    }
-    published = Given(attributes, **tables)
-    assert "the others were dropped" in CUT.sentence
-    for where in ((("sex", (0,)),), (("sex", (0,)), ("job", (0,)))):
-        selection = Selection(where)
-        estimates = CUT.estimate(published, Tabulation(where=selection))
-        assert estimates.certainty[0] == Certainty.OPEN
-        assert "column budget" in CUT.notes(published, selection, estimates)[-1]
-
-
-LONG = NoisyRows(
-    matrix=MATRIX,
-    long=LongColumns(table="fragments", item="item", value="stars", columns=((0, 1, 2), (0, 1))),
-    public_size=60,
-)
-FRAGMENTS = Given(
-    (ITEM, STARS),
-    fragments={
-        "item": [0, 1, 0, 1, 2, 0],
-        "stars": [0, 0, 0, 1, 1, 1],
-        "column": [2, 2, 2, 2, 1, 1],
-        "fragment": [0, 0, 1, 1, 2, 2],
-        "count": [30, 30, 20, 20, 9, 9],
-    },
-)
-
-
-def test_items_are_counted_in_the_smallest_column_they_are_in():
-    """Items i and j from the second column, k from the first; an item is never counted twice."""
-    found = LONG.estimate(FRAGMENTS, Tabulation(by=("item",)))
-    assert found.values.tolist() == [50.0, 50.0, 9.0]
-    assert LONG.estimate(FRAGMENTS, Tabulation(by=("item", "stars"))).values.tolist() == [50, 0, 30, 20, 0, 9]
-
-
-def test_entries_of_one_fragment_share_its_noise():
-    """One star was given twice in the first fragment: its noise counts twice, and as a square."""
-    found = LONG.estimate(FRAGMENTS, Tabulation(by=("stars",)))
-    assert found.values.tolist() == [80.0, 29.0]
-    assert found.left_open.low_variances == pytest.approx([NOISE * (4 + 1), NOISE * (1 + 1)])
-
-
-def test_a_unit_of_which_nothing_was_published_may_have_any_item():
-    """Of 60 units, 50 are in the second column and 9 in the first, which is that of item k."""
-    found = LONG.estimate(FRAGMENTS, Tabulation(by=("item",)))
-    assert (found.left_open.high - found.values).tolist() == [10, 10, 51]
-    assert found.left_open.high_variances[2] == pytest.approx((2 * math.sqrt(NOISE)) ** 2)
-    # Two items: a unit that was left out can have both.
-    both = LONG.estimate(FRAGMENTS, Tabulation(where=Selection((("item", (0, 1)),))))
-    assert both.left_open.high.tolist() == [120]
-
-
-def test_the_share_of_a_value_among_raters():
-    """One star among ratings of j, in the same column."""
-    both = Selection((("item", (1,)), ("stars", (0,))))
-    found = LONG.estimate_selections(FRAGMENTS, (both, Selection((("item", (1,)),))))
-    assert found.values.tolist() == [30.0, 50.0]
-    assert found.covariance == pytest.approx(NOISE * np.array([[1, 1], [1, 2]]))
-
-
 def test_an_empty_release_says_how_many_rows_there_are_and_no_more():
     """Nothing was published: every sum lies between none and all rows."""
     nothing = Given((SEX, JOB), rows={"sex": [], "job": [], "count": []})
@@ -406,28 +220,10 @@ def test_an_empty_release_says_how_many_rows_there_are_and_no_more():
     assert one.variances == pytest.approx(found.variances[:1])
 
 
-def test_items_in_no_column_are_refused():
-    """Nothing of them was published; that is not a count of zero."""
-    some = NoisyRows(
-        matrix=MATRIX, long=LongColumns(table="fragments", item="item", value="stars", columns=((0, 1),))
-    )
-    where = Selection((("item", (2,)),))
-    with pytest.raises(NotIdentifiableError, match="no published column holds the item"):
-        some.estimate(FRAGMENTS, Tabulation(where=where))
-    with pytest.raises(NotIdentifiableError, match="no published column holds the item"):
-        some.estimate_selections(FRAGMENTS, (where,))
-
-
 def test_the_law_survives_the_manifest():
     """Both kinds of columns."""
     for law in (LAW, CUT, LONG):
         assert LAWS.read(law.model_dump(mode="json")) == law
-
-
-def test_attributes_that_are_not_published_are_refused():
-    """Long data hold items and values only."""
-    with pytest.raises(NotIdentifiableError, match="holds item and stars only"):
-        LONG.estimate(FRAGMENTS, Tabulation(by=("sex",)))
 
 
 def test_a_table_too_large_for_memory_is_refused(monkeypatch):
@@ -481,18 +277,3 @@ def test_the_difference_of_two_groups_shares_by_hand():
     among_women = LAW.estimate_selections(ROWS, (women & Selection((("job", (1,)),)), women))
     ends = among_women.ratio([1, 0], [0, 1]).left_open
     assert ends.low_variances == pytest.approx([NOISE * (1 + share**2) / 140**2])
-
-
-def test_selections_that_share_several_entries_of_a_fragment_share_its_noise_as_often():
-    """One star holds fragment 0 twice and fragment 1 once; items i and j hold each of them twice: 2*2 + 1*2."""
-    one_star, both_items = Selection((("stars", (0,)), ("item", (0, 1)))), Selection((("item", (0, 1)),))
-    found = LONG.estimate_selections(FRAGMENTS, (one_star, both_items))
-    assert found.values.tolist() == [80.0, 100.0]
-    assert found.covariance == pytest.approx(NOISE * np.array([[5, 6], [6, 8]]))
-
-
-def test_cells_of_several_fragments_add_their_noise_once_for_each():
-    """Items by stars: (i, 1) is in two fragments, (j, 1), (j, 2) and (k, 2) in one each, the others in none."""
-    found = LONG.estimate(FRAGMENTS, Tabulation(by=("item", "stars")))
-    # A zero is not known to less than a row.
-    assert found.left_open.low_variances == pytest.approx([2 * NOISE, 0, NOISE, NOISE, 0, NOISE])
