@@ -29,6 +29,9 @@ METHOD = ("--method", "randomized-response", "--set", "retention=0.5", "--set", 
 MOST_FROM_FILES = 0.6
 MOST_FROM_FRAME = 1.5
 MOST_EXPONENT = 1.1
+MOST_TO_COUNT = 512
+"""Megabytes: rows stream through."""
+
 FLAT = 1.15
 """Times the driver's memory at the smaller size that it may have at the larger."""
 
@@ -176,6 +179,13 @@ def measure(sizes: list[int], once: int | None) -> Iterator[Measurement]:
             largest["files"].driver / smaller["files"].driver,
             FLAT,
             f"{smaller['files'].driver:.0f} MB to {largest['files'].driver:.0f} MB",
+        )
+        counted = run_tree(FILES, "counts", WORK / f"spark-files-{once}", "--by", "occupation,sex,education")
+        yield Measurement(
+            f"three-way counts of the release of {once / 1e6:g} M rows in parts, MB",
+            counted.driver,
+            MOST_TO_COUNT,
+            str(counted.run),
         )
     # To the largest size: at the smaller ones most of the time is that of starting, and what is left is unsure.
     yield _growth(few, smaller["files"].run, once or many, largest["files"].run)
