@@ -10,11 +10,10 @@ import csv
 import json
 import math
 import subprocess
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import FOLDER, WORK, Measurement, Run, finish, measured, run_for_output, sfumato
+from measuring import FOLDER, WORK, Measurement, Run, environment, finish, measured, run_for_output, sfumato
 
 ROWS = 30_162
 PUBLIC = ("age", "workclass", "education", "marital_status", "relationship", "race", "sex", "native_country")
@@ -79,18 +78,6 @@ def of_pycanon(python: Path, data: Path, names: list[str]) -> tuple[dict[str, fl
         sensitive = next(csv.reader(file))[-1]
     said, run = measured([python, FOLDER / "peers" / "pycanon_figures.py", data, sensitive, *names])
     return json.loads(said), run
-
-
-def environment(peer: str) -> Path:
-    """The interpreter of the peer's environment, which is made when it is not there."""
-    folder = WORK / "peers" / peer
-    python = folder / "bin" / "python"
-    if not (folder / "installed").exists():
-        venv.create(folder, with_pip=True, clear=True)
-        wanted = FOLDER / "peers" / f"{peer}.txt"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True)
-        (folder / "installed").touch()
-    return python
 
 
 def adult(public: tuple[str, ...] = PUBLIC) -> tuple[Path, Path, list[str], str]:

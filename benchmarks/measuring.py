@@ -102,6 +102,20 @@ def run_for_output(code: str, *arguments: str | Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True, env=ENVIRONMENT).stdout.strip()
 
 
+def environment(peer: str) -> Path:
+    """The interpreter of a peer's environment, made when it is not there, with what ``peers/PEER.txt`` names."""
+    folder = WORK / "peers" / peer
+    python = folder / "bin" / "python"
+    if not (folder / "installed").exists():
+        import venv
+
+        venv.create(folder, with_pip=True, clear=True)
+        wanted = FOLDER / "peers" / f"{peer}.txt"
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True)
+        (folder / "installed").touch()
+    return python
+
+
 def finish(measurements: Iterable[Measurement]) -> None:
     """Print each figure as it comes, add it to the results that are collected, and exit with 1 when one was over."""
     over = False
