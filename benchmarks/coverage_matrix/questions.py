@@ -110,11 +110,19 @@ class Differences:
 
 @dataclass(frozen=True)
 class OtherCounts:
-    """All cells of a table by another call: made consistent, or by another estimator of the law."""
+    """All cells of a table by another call: made consistent, or by another estimator of the law.
+
+    Parameters
+    ----------
+    within
+        Whether consistent counts are asked for the unbiased intervals that theirs hold: these cover no more, whatever
+        made them consistent, and cost nothing.
+    """
 
     cells: CountsOf
     feasibility: Feasibility | None = None
     estimator: str | None = None
+    within: bool = False
 
     @property
     def kind(self) -> str:
@@ -130,6 +138,8 @@ class OtherCounts:
         """By ``consistent_counts``, which is about the table only, or by ``counts`` with an estimator."""
         if self.feasibility is None:
             counted = asked.release.counts(self.cells.names, target=asked.target, estimator=self.estimator)
+        elif asked.target == "table" and self.within:
+            counted = asked.counts(self.cells.names)
         elif asked.target == "table":
             counted = asked.release.consistent_counts(self.cells.names, feasibility=self.feasibility)
         else:
@@ -141,7 +151,7 @@ class OtherCounts:
         return self.cells.truth(table)
 
 
-def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
+def questions_for(release: Release, table: PrivateTable, *, again: bool = False) -> tuple[Sized, ...]:
     """Every kind of answer, about counts of every size that the population has.
 
     Parameters
@@ -150,6 +160,8 @@ def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
         Any release of the setting: what its law calls its estimators.
     table
         The population.
+    again
+        Whether it is asked what still waits: then everything of every release.
     """
     schema = release.schema
     pairs = [pair for pair in PAIRS if set(pair) <= set(schema.names)]
@@ -161,10 +173,11 @@ def questions_for(release: Release, table: PrivateTable) -> tuple[Sized, ...]:
     if set(THREE) <= set(schema.names):
         found.append(Sized(CountsOf(schema, THREE, "cell")))
     groups = [name for name in GROUPS if {name, "job"} <= set(schema.names)]
-    for turn, name in enumerate(groups):
-        found += _shares(schema, (name, "job"), table, (turn, len(groups)))
-        found += _differences(schema, (name, "job"), table, (turn, len(groups)))
-    found += [Sized(OtherCounts(tables[0], feasibility=each)) for each in get_args(Feasibility)]
+    for place, name in enumerate(groups):
+        turn = (0, 1) if again else (place, len(groups))
+        found += _shares(schema, (name, "job"), table, turn)
+        found += _differences(schema, (name, "job"), table, turn)
+    found += [Sized(OtherCounts(tables[0], feasibility=each, within=again)) for each in get_args(Feasibility)]
     found += [
         Sized(OtherCounts(each, estimator=name)) for name in release.law.estimators for each in tables[:2]
     ]

@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from coverage_matrix.entries import Entry, Key, combined
-from coverage_matrix.judging import LARGEST_ERROR_AGAIN, needs_another_run
+from coverage_matrix.judging import needs_another_run, settled
 from coverage_matrix.settings import Setting
 from coverage_matrix.tables import Skew
-from coverage_matrix.trying import Trial
+from coverage_matrix.trying import RELEASES_OF_WIDTHS, Trial, run_trial
 
 FOLDER = Path(__file__).parent / "results"
+
+FEWEST_IN_A_PART = 400
+MOST_IN_A_PART = 1_600
+"""Releases of a further run, after which it is looked at and can be stopped."""
 
 
 @dataclass
@@ -32,6 +36,7 @@ class Part:
             "unpublished": self.trial.unpublished,
             "reason": self.trial.reason,
             "refusals": self.trial.refusals,
+            "widths": {kind: round(width, 4) for kind, width in self.trial.widths.items()},
             "entries": [{**key._asdict(), **each.to_dict()} for key, each in self.trial.entries.items()],
         }
 
@@ -42,7 +47,9 @@ class Part:
         for each in plain["entries"]:
             key = Key(each.pop("kind"), each.pop("target"), each.pop("size"))
             entries[key] = Entry.from_dict(each)
-        trial = Trial(entries, plain["unpublished"], plain["reason"], plain["refusals"])
+        trial = Trial(
+            entries, plain["unpublished"], plain["reason"], plain["refusals"], plain.get("widths", {})
+        )
         return cls(plain["seed"], plain["releases"], trial)
 
 
@@ -84,29 +91,29 @@ class Results:
         """Entries of the first run."""
         return self.parts[0].trial.entries if self.parts else {}
 
+    def were_made_otherwise(self) -> bool:
+        """Whether the law's intervals are others today than when the first run was made, by those of its first releases."""
+        first = self.parts[0]
+        today = run_trial(self.setting, self.skew, releases=RELEASES_OF_WIDTHS, seed=first.seed).widths
+        known = first.trial.widths
+        return known.keys() != today.keys() or any(
+            abs(today[kind] - width) > 1e-4 * max(width, 1) for kind, width in known.items()
+        )
+
     def again(self, key: Key) -> Entry | None:
         """An entry over all further runs."""
         found = [part.trial.entries[key] for part in self.parts[1:] if key in part.trial.entries]
         return combined(found) if found else None
 
     def pending(self) -> frozenset[Key]:
-        """Entries that covered too little at first and are not yet known well enough from further runs."""
+        """Entries that covered too little at first and are not settled yet by further runs."""
         return frozenset(
             key
             for key, entry in self.first.items()
-            if needs_another_run(entry)
-            and ((again := self.again(key)) is None or again.coverage_error > LARGEST_ERROR_AGAIN)
+            if needs_another_run(entry) and ((again := self.again(key)) is None or settled(again) is None)
         )
 
     def releases_wanted(self) -> int:
-        """Further releases after which every pending entry will be known well enough."""
-        wanted = [0]
-        for key in self.pending():
-            again, first = self.again(key), self.first[key]
-            made = sum(part.releases for part in self.parts[1:] if key in part.trial.entries)
-            known, error = (
-                (made, again.coverage_error) if again else (self.parts[0].releases, first.coverage_error)
-            )
-            whole = known * (error / LARGEST_ERROR_AGAIN) ** 2
-            wanted.append(int(1.1 * whole) - (made if again else 0) + 1)
-        return max(wanted)
+        """Releases of the next further run: as many as all before it, within limits."""
+        made = sum(part.releases for part in self.parts[1:])
+        return min(max(made, FEWEST_IN_A_PART), MOST_IN_A_PART)

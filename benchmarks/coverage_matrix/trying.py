@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +27,9 @@ ROUNDING = 1e-6
 
 TRIED = 4
 """Releases after which a question is left alone that never had an answer, or only ones that state no error."""
+
+RELEASES_OF_WIDTHS = 2
+"""Releases by whose widths it is known whether intervals are still the same."""
 
 TARGETS: tuple[Target, ...] = ("table", "population")
 
@@ -100,12 +105,16 @@ class Trial:
         By kind, target and size class.
     unpublished
         Releases that were refused, with the reason of the first.
+    widths
+        Widths of all intervals of the first releases, added up by kind and target: intervals that are made otherwise
+        are known by them.
     """
 
     entries: dict[Key, Entry]
     unpublished: int = 0
     reason: str = ""
     refusals: dict[str, str] = field(default_factory=dict)
+    widths: dict[str, float] = field(default_factory=dict)
 
 
 def run_trial(
@@ -116,57 +125,79 @@ def run_trial(
     Parameters
     ----------
     only
-        Entries that are looked at; questions that belong to none of them are not asked.
+        Entries that are looked at. A question is then asked where a count of a size that is looked at comes up, and
+        a table in which none does is not published: what is asked of one table does not depend on the others.
     """
     people = setting.table(population(skew))
     noise = NoiseSource.seeded(seed)
     trial = _Asking(people, releases, only)
     for number in range(releases):
         drawn = redrawn(people, noise.named(f"table {number}"))
+        if trial.questions and not trial.wanted(number, drawn):
+            continue
         try:
             release = release_in_memory(drawn, setting.design(), seed=(seed << 20) + number)
         except SfumatoError as refusal:
             trial.refused.append(str(refusal))
             continue
         trial.ask(number, release, drawn)
-    return _gathered(trial.held, trial.questions, trial.refused)
+    return trial.gathered()
 
 
 class _Asking:
     """Asks every release its questions and keeps what came of them."""
 
     def __init__(self, people: PrivateTable, releases: int, only: frozenset[Key] | None) -> None:
-        self.people, self.releases = people, releases
-        self.only = None if only is None else {(key.kind, key.target) for key in only}
+        self.people, self.releases, self.only = people, releases, only
         self.held: dict[tuple[int, Target], Held] = {}
         self.questions: tuple[Sized, ...] = ()
         self.refused: list[str] = []
+        self.widths: dict[str, float] = {}
+        self._times: Counter[tuple[int, Target]] = Counter()
+        self._sizes = _sizes_by_kind(only or ())
         self._of_people: dict[int, tuple[Floats, Floats]] = {}
+
+    def wanted(self, number: int, drawn: PrivateTable) -> list[tuple[int, Target]]:
+        """Questions of one release that may still say something of what is looked at."""
+        return [
+            (place, target)
+            for target in TARGETS
+            for place, each in enumerate(self.questions)
+            if number % each.turns == each.turn
+            and self._is_looked_at(place, target, drawn)
+            and not self._is_silent(place, target)
+        ]
 
     def ask(self, number: int, release: Release, drawn: PrivateTable) -> None:
         """Whatever is looked at and may still say something."""
-        self.questions = self.questions or questions_for(release, self.people)
-        for target in TARGETS:
-            asked = Asked(release, target)
-            for place, each in enumerate(self.questions):
-                is_wanted = self.only is None or (each.kind, target) in self.only
-                if (
-                    is_wanted
-                    and number % each.turns == each.turn
-                    and not self._is_silent(place, target, number)
-                ):
-                    self._ask(number, place, asked, drawn)
+        self.questions = self.questions or questions_for(release, self.people, again=self.only is not None)
+        asked = {target: Asked(release, target) for target in TARGETS}
+        for place, target in self.wanted(number, drawn):
+            self._ask(number, place, asked[target], drawn)
+
+    def gathered(self) -> Trial:
+        """What came of it, of the entries that are looked at."""
+        found = _gathered(self.held, self.questions, self.refused)
+        entries = {key: each for key, each in found.entries.items() if self.only is None or key in self.only}
+        return replace(found, entries=entries, widths=self.widths)
 
     def _ask(self, number: int, place: int, asked: Asked, drawn: PrivateTable) -> None:
         key, question = (place, asked.target), self.questions[place]
         if key not in self.held:
             self.held[key] = Held.empty(self.releases, len(question.block.labels))
+        self._times[key] += 1
         try:
             answers = question.block.ask(asked)
         except SfumatoError as refusal:
             self.held[key].refusal = str(refusal)
             return
         self.held[key].take(number, answers, *self._truths(place, asked.target, drawn))
+        if number < RELEASES_OF_WIDTHS:
+            kind = f"{question.kind}, {asked.target}"
+            width = np.nansum(
+                np.where(np.isfinite(answers.high - answers.low), answers.high - answers.low, 0)
+            )
+            self.widths[kind] = self.widths.get(kind, 0.0) + float(width)
 
     def _truths(self, place: int, target: Target, drawn: PrivateTable) -> tuple[Floats, Floats]:
         """True numbers and the counts that they rest on; those of the population stay the same."""
@@ -179,9 +210,27 @@ class _Asking:
             self._of_people[place] = found
         return found
 
-    def _is_silent(self, place: int, target: Target, number: int) -> bool:
+    def _is_looked_at(self, place: int, target: Target, drawn: PrivateTable) -> bool:
+        """Whether a count of a size that is looked at comes up."""
+        if self.only is None:
+            return True
+        sizes = self._sizes.get((self.questions[place].kind, target))
+        if sizes is None:
+            return False
+        _, counts = self._truths(place, target, drawn)
+        return bool(np.isin(size_class(np.round(counts)), sizes).any())
+
+    def _is_silent(self, place: int, target: Target) -> bool:
         """Whether a question never had an answer with an interval or a claim, and will not be asked again."""
-        return number >= TRIED * self.questions[place].turns and self.held[place, target].is_silent
+        return self._times[place, target] >= TRIED and self.held[place, target].is_silent
+
+
+def _sizes_by_kind(keys: Iterable[Key]) -> dict[tuple[str, str], list[int]]:
+    """Size classes that are looked at of each kind and target."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for key in keys:
+        found.setdefault((key.kind, key.target), []).append(CLASSES.index(key.size))
+    return found
 
 
 def _gathered(
