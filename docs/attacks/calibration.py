@@ -52,7 +52,7 @@ LINKED = """
 ## Linking on perturbed rows
 
 The same tables by the three smaller public attributes, 240 groups; two tables of each. `value` alone perturbed, or one of the three attributes as well. People
-of one group share one belief: standard errors are those of groups.
+of one group share one belief: standard errors are those of groups, and no smaller than those of as many people without a group.
 
 | table | perturbed | kept | stated | right | bins: stated / right (guesses) |
 |---|---|---|---|---|---|
@@ -76,8 +76,7 @@ def linked() -> Iterator[tuple[str, int]]:
                 if inside.sum() < FEWEST_GUESSES:
                     continue
                 off = is_right[inside] - stated[inside]
-                by_group = np.bincount(groups[inside], weights=off - off.mean())
-                error = np.sqrt(np.sum(by_group**2)) / off.size
+                error = error_of_groups(off, groups[inside])
                 is_off = abs(off.mean()) > 0.05 + 2 * error
                 failed += is_off
                 told = f"{stated[inside].mean():.2f} / {is_right[inside].mean():.2f} ({off.size:,})"
@@ -87,6 +86,17 @@ def linked() -> Iterator[tuple[str, int]]:
                 f"| {kind} | {' and '.join(attributes)} | {retention} | {means} | {', '.join(bins)} |",
                 failed,
             )
+
+
+def error_of_groups(off: np.ndarray, groups: np.ndarray) -> float:
+    """Standard error of a mean over people whose groups share a belief.
+
+    Two or three groups say little of how groups differ: it is no smaller than that of people who have nothing in common.
+    """
+    _, of_group = np.unique(groups, return_inverse=True)
+    by_group = np.bincount(of_group, weights=off - off.mean())
+    clustered = np.sqrt(np.sum(by_group**2) * by_group.size / max(by_group.size - 1, 1)) / off.size
+    return float(max(clustered, off.std() / np.sqrt(off.size)))
 
 
 def lost() -> Iterator[str]:

@@ -13,6 +13,7 @@ from tests.attacked_tables import attacked_buckets, bins_beyond, linked_people, 
 
 from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
 from sfumato.attacks.scale_factor import likeliest_sample_size
+from sfumato.laws.believing import leaning
 
 pytestmark = pytest.mark.statistical
 
@@ -84,17 +85,25 @@ def test_beliefs_of_linking_are_calibrated(alarm_budget, kind):
         alarm_budget.assert_rejects(calibration_p_value(alarm_budget, *twin), check)
 
 
-def test_beliefs_of_linking_are_calibrated_where_public_values_are_perturbed_too(alarm_budget):
+@pytest.mark.parametrize("kind", ["strong associations", pytest.param("long tail", marks=pytest.mark.slow)])
+def test_beliefs_of_linking_are_calibrated_where_public_values_are_perturbed_too(
+    alarm_budget, kind, monkeypatch
+):
     """Null: in every bin guesses are right within 5 points of what is stated. n = some 3,000 groups of 16 tables.
 
-    Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twin: every group leaning on the
-    overall shares only. Groups that only the perturbed attribute tells apart share what is believed of them, so that the
-    binomial is an approximation.
+    Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twins: every group leaning on the
+    overall shares only; and, in the long tail, where a value's categories say more than others of the same group do, groups
+    that cannot lean on them. Groups that only the perturbed attribute tells apart share what is believed of them, so that
+    the binomial is an approximation.
     """
-    check = alarm_budget.draw("beliefs of linking are calibrated, public values perturbed")
-    found = one_of_each_group("strong associations", check.seed, ("value", "two"))
+    check = alarm_budget.draw("beliefs of linking are calibrated, public values perturbed", pieces=2)
+    found = one_of_each_group(kind, check.seed, ("value", "two"))
     alarm_budget.assert_passes(calibration_p_value(alarm_budget, *found), check)
-    twin = one_of_each_group("strong associations", check.seed, ("value", "two"), smoothing=256.0)
+    if kind == "strong associations":
+        twin = one_of_each_group(kind, check.seed, ("value", "two"), smoothing=256.0)
+    else:
+        monkeypatch.setattr(leaning, "by_attribute", lambda *_: iter(()))
+        twin = one_of_each_group(kind, check.seed, ("value", "two"))
     alarm_budget.assert_rejects(calibration_p_value(alarm_budget, *twin), check)
 
 

@@ -25,7 +25,7 @@ from sfumato.laws.believing.group_pooling import (
     pooled_counts,
     shares_with_overall,
 )
-from sfumato.laws.believing.leaning import fit_groups, some_groups
+from sfumato.laws.believing.leaning import fit_groups
 from sfumato.laws.believing.targets import places_among
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release
@@ -56,12 +56,11 @@ class Linking(Attack):
     Against whom
         Anyone whose quasi-identifiers are known and who is known to be in the table.
     Weaknesses
-        Beliefs lean on the overall distribution, or on what groups with one frequent value have, whichever published
-        rows that were held out bear out; where some quasi-identifiers were perturbed too, on all that a person may be
-        one of. Where every one was perturbed there is nothing to tell these from others, and beliefs about nearly pure
-        groups can be some 6 points too sure; groups whose perturbed values say much of the sensitive one beyond what
-        their siblings have are believed some 10 points too little. What is reported is what the attacker expects; only an
-        audit against the truth says how often the guesses were right.
+        Beliefs lean on the overall distribution, on what groups with one frequent value have, on what each known
+        category says of the sensitive value by itself, or, where some quasi-identifiers were perturbed, on all that a
+        person may be one of: whichever published rows that were held out bear out. None of these knows a value that goes
+        with two categories together and with neither alone; such groups have their own rows only. What is reported is what
+        the attacker expects; only an audit against the truth says how often the guesses were right.
 
     References
     ----------
@@ -171,9 +170,8 @@ class Linking(Attack):
         axes = [None, *matrices[number_of_exact:]] if number_of_exact else matrices
         # Which published rows are held out must not change from run to run; it protects nobody.
         generator = np.random.default_rng(0)
-        judged = some_groups(published, generator) if number_of_exact else published
         if self.smoothing is None:
-            prior = fit_groups(published, axes, judged, generator)
+            prior = fit_groups(published, axes, generator, codes=exact)
         else:
             prior = pooled_counts(published, axes, self.smoothing)
         if math.prod(each.size for each in attributes) <= LARGEST_READ:

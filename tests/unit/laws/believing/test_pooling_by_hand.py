@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from published_rows import category_attribute
+from sfumato.chance.distortion import contract, uniform_with_diagonal
 from sfumato.errors import TooLargeError
 from sfumato.laws.believing import leaning
 from sfumato.laws.believing.group_pooling import (
@@ -19,6 +20,7 @@ from sfumato.laws.believing.group_pooling import (
 )
 from sfumato.laws.believing.leaning import (
     Leaning,
+    attribute_shares,
     choose_leaning,
     fit_groups,
     leaning_counts,
@@ -302,23 +304,84 @@ def test_more_cells_than_fit_are_refused():
 def test_a_part_of_very_many_groups_decides(monkeypatch):
     """So many that a million cells hold them, at random and each at most once; all where they are fewer."""
     published = np.arange(12.0).reshape(6, 2)
-    assert some_groups(published, np.random.default_rng(0)) is published
+    assert some_groups(published, np.random.default_rng(0)).tolist() == list(range(6))
     monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 12)
-    assert some_groups(published, np.random.default_rng(0)) is published
+    assert some_groups(published, np.random.default_rng(0)).tolist() == list(range(6))
     monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 7)
-    found = some_groups(published, np.random.default_rng(0))
-    assert found.shape == (3, 2)
-    assert len({tuple(each) for each in found} & {tuple(each) for each in published}) == 3
+    found = some_groups(published, np.random.default_rng(0)).tolist()
+    assert len(set(found) & set(range(6))) == len(found) == 3
     monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 1)
-    assert some_groups(published, np.random.default_rng(0)).shape == (1, 2)
+    assert some_groups(published, np.random.default_rng(0)).shape == (1,)
 
 
 def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatch):
-    """With its peaks where all groups are few enough to have any, without them else."""
-    monkeypatch.setattr(leaning, "choose_leaning", lambda *_: Leaning(30.0, has_peaks=True))
-    matrices = [None, JOB]
-    found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
+    """With its peaks where all groups are few enough to have any, without them else; the part with its own categories."""
+    asked = []
+
+    def choose(published, _matrices, _generator, *, codes):
+        asked.append((published, codes))
+        return Leaning(30.0, has_peaks=True)
+
+    monkeypatch.setattr(leaning, "choose_leaning", choose)
+    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 3)
+    matrices, codes = [None, JOB], np.array([[7, 1], [8, 2]])
+    found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0), codes=codes)
+    ((published, known),) = asked
+    place = int(known[0, 0]) - 7
+    assert (published == PUBLISHED[[place]]).all()
+    assert (known == codes[[place]]).all()
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True)))
     monkeypatch.setattr(leaning, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
-    found = fit_groups(PUBLISHED, matrices, PUBLISHED, np.random.default_rng(0))
+    found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0))
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0)))
+
+
+def test_what_categories_say_of_values_is_multiplied():
+    """By hand, nothing distorted: 8 and 4 rows; one attribute that was not perturbed and one with an axis of its own.
+
+    Among the 8 of the first value 6 have the first category of one attribute, and 2 of the other; of the 4 of the
+    second value, 1 and 3. In the first group of both: 2/3 * 6/8 * 2/8 against 1/3 * 1/4 * 3/4, which is 2 to 1.
+    """
+    published = np.array([[[1.0, 1.0], [5.0, 0.0]], [[1.0, 2.0], [1.0, 1.0]]])
+    by_itself = Leaning(1e-9)
+    plain = Leaning(4.0, attributes=(by_itself, by_itself))
+    codes, matrices = np.array([[5], [9]]), [None, np.eye(2), np.eye(2)]
+    found = attribute_shares(published, matrices, plain, codes=codes)
+    odds = 2 / 3 * 6 / 8 * 2 / 8, 1 / 3 * 1 / 4 * 3 / 4
+    np.testing.assert_allclose(found[0, 0], np.array(odds) / sum(odds), rtol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=-1), 1.0)
+    # The evidence squared, a quarter of the people aside.
+    careful = attribute_shares(published, matrices, plain._replace(power=2.0, aside=0.25), codes=codes)
+    sharper = np.array([2 / 3 * (6 / 8 * 2 / 8) ** 2, 1 / 3 * (1 / 4 * 3 / 4) ** 2])
+    np.testing.assert_allclose(
+        careful[0, 0], 0.75 * sharper / sharper.sum() + 0.25 * np.array([2 / 3, 1 / 3]), rtol=1e-6
+    )
+    # Groups lean on it with as many rows as is said, here with none of their own: 4 of 4 rows.
+    empty = published * np.array([0.0, 1.0]).reshape(2, 1, 1)
+    np.testing.assert_allclose(leaning_counts(empty, matrices, plain, codes=codes)[0].sum(), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("perturbed", [False, True])
+def test_groups_lean_on_their_categories_where_published_rows_bear_it_out(perturbed):
+    """Values whose categories are independent of each other, 60 groups of a few rows each; and where they are not."""
+    generator = np.random.default_rng(5)
+    values = generator.integers(0, 4, 3_000)
+    codes = [
+        np.where(generator.random(3_000) < 0.6, values, generator.integers(0, size, 3_000))
+        for size in (6, 10)
+    ]
+    counts = np.zeros((6, 10, 4))
+    np.add.at(counts, (*codes, values), 1.0)
+    if perturbed:
+        matrices = [None, uniform_with_diagonal(0.8, 10).on_axis, uniform_with_diagonal(0.8, 4).on_axis]
+        published = generator.poisson(contract(counts, matrices)).astype(float)
+        found = choose_leaning(published, matrices, generator, codes=np.arange(6)[:, None])
+    else:
+        groups = np.indices((6, 10)).reshape(2, -1).T
+        found = choose_leaning(counts.reshape(60, 4), [None, None], generator, codes=groups)
+    assert len(found.attributes) == 2
+    # Which value two categories go with together says nothing of each alone.
+    either = np.zeros((6, 10, 4))
+    np.add.at(either, (codes[0], codes[1], (codes[0] + codes[1]) % 4), 1.0)
+    groups = np.indices((6, 10)).reshape(2, -1).T
+    assert not choose_leaning(either.reshape(60, 4), [None, None], generator, codes=groups).attributes

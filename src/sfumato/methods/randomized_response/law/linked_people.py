@@ -11,7 +11,7 @@ from sfumato.errors import TooLargeError
 from sfumato.laws.base import Published
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
 from sfumato.laws.believing.group_pooling import NOBODY, linked_counts, occupied_groups, shares_with_overall
-from sfumato.laws.believing.leaning import fit_groups, some_groups
+from sfumato.laws.believing.leaning import fit_groups
 from sfumato.laws.believing.targets import places_among
 
 
@@ -34,9 +34,7 @@ def linked_posterior(
         return Posterior(found, targets.index)
     every: list[AxisMatrix] = [matrices.get(name) for name in joint]
     axes: list[AxisMatrix] = [None, *every[number_of_exact:]] if number_of_exact else every
-    generator = np.random.default_rng(0)
-    judged = some_groups(counts, generator) if number_of_exact else counts
-    fitted = fit_groups(counts, axes, judged, generator)
+    fitted = fit_groups(counts, axes, np.random.default_rng(0), codes=exact)
     linked = linked_counts(counts, axes, fitted) if targets.are_members else fitted
     beliefs = shares_with_overall(linked, NOBODY)
     codes = [targets.codes_of(name) for name in order]
