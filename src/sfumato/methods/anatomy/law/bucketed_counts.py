@@ -47,8 +47,9 @@ class BucketedCounts(Formula):
     Notes
     -----
     The covariance of the estimates is known exactly up to the true counts of each value's rows in each cell,
-    for which the estimates stand, cut to what is possible. A cell by itself is cut to its value's rows; the
-    cells of one table, for their covariance, are made to hold no more of a value's rows together than there
+    for which the estimates stand, drawn in by one standard error toward what they would be without any association and
+    cut to what is possible: an estimate that is far off lies where a count varies little, and would call itself
+    sure. A cell by itself is cut to its value's rows; the cells of one table, for their covariance, are made to hold no more of a value's rows together than there
     are, so that their sum varies no more than it can.
     """
 
@@ -115,7 +116,7 @@ class BucketedCounts(Formula):
         if not (self.is_joint(one) and self.is_joint(other)):
             return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
         if one is other:
-            inside = np.clip(self.weighted_counts(one) @ self.buckets.solution.T, 0, None)
+            inside = np.clip(self._estimated(one), 0, None)
             # The cells share a value's rows, so together they cannot hold more of them than there are.
             inside = inside / np.maximum(inside.sum(axis=0) / np.maximum(self.buckets.totals, 1), 1)
             order = self._order(one)
@@ -164,8 +165,19 @@ class BucketedCounts(Formula):
 
     def _plausible(self, asked: Tabulation) -> Floats:
         """Estimated rows of every value in every public cell, cut to what is possible, ``(cells, values)``."""
-        found = self.weighted_counts(asked) @ self.buckets.solution.T
-        return np.clip(found, 0, self.buckets.totals)
+        return np.clip(self._estimated(asked), 0, self.buckets.totals)
+
+    def _estimated(self, asked: Tabulation) -> Floats:
+        """Estimated rows of every value in every public cell, drawn in, ``(cells, values)``."""
+        counted = self.weighted_counts(asked)
+        # Every row counts once, over all values of its bucket.
+        shares = counted.sum(axis=1, keepdims=True) / max(self.number_of_rows, 1)
+        totals = self.buckets.totals.astype(np.float64)
+        # Without association x is the cell's share of f, and its spread share (1 - share) f / (f - 1).
+        unit = np.divide(totals, totals - 1, out=np.zeros_like(totals), where=totals > 1)
+        variances = np.clip(self.buckets.variances(unit[np.newaxis], self.buckets.solution)[0], 0, None)
+        errors = np.sqrt(np.clip(shares * (1 - shares), 0, None) * variances)
+        return _drawn_in(counted @ self.buckets.solution.T, shares * totals, errors)
 
     def _outputs(self, asked: Tabulation) -> Floats:
         """What each sum of values takes from ``A'Km``, ``(sums, values)``."""
@@ -200,6 +212,12 @@ class BucketedCounts(Formula):
             "Counts of public attributes, counts of all values together, and differences between values "
             "that do not always occur together can be asked for."
         )
+
+
+def _drawn_in(found: Floats, expected: Floats, errors: Floats) -> Floats:
+    """Numbers moved toward others by an error, and no further than these."""
+    away = found - expected
+    return np.asarray(expected + np.sign(away) * np.clip(np.abs(away) - errors, 0, None))
 
 
 def _covariance(buckets: BucketComposition, inside: Floats, outputs: Floats) -> Floats:

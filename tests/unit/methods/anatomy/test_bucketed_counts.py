@@ -1,0 +1,48 @@
+"""Counts at which errors of buckets are worked out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sfumato import Anatomy
+from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.private_table import PrivateTable
+from sfumato.methods.anatomy.law.bucketed_counts import _drawn_in
+from sfumato.testing import release_in_memory
+from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.values.selection import Tabulation
+
+
+def test_estimates_are_drawn_in_by_an_error_and_no_further():
+    """Toward 5 by 2: 9 becomes 7 and -4 becomes -2; 6 and 4 lie nearer than that."""
+    found = _drawn_in(np.array([9.0, -4.0, 6.0, 4.0]), np.full(4, 5.0), np.full(4, 2.0))
+    assert found.tolist() == [7.0, -2.0, 5.0, 5.0]
+
+
+def test_errors_without_association_are_those_of_dealing():
+    """A cell of 6 of 12 rows; buckets of 2 of 3 values, 4 rows of each value.
+
+    By hand: without association half of a value's 4 rows are in the cell, which spreads by 1/2 * 1/2 * 4/3 = 1/3 a place.
+    That of ``x (f - x) / (f (f - 1))`` at x = 2 is 2 * 2 / 12 = 1/3 too, so that both ways agree on the variance.
+    """
+    schema = Schema(
+        attributes=(
+            Attribute(name="group", role=Role.QUASI_IDENTIFIER, categories=("one", "two")),
+            Attribute(name="value", role=Role.SENSITIVE, categories=("a", "b", "c")),
+        )
+    )
+    codes = {"group": np.arange(12, dtype=np.uint8) % 2, "value": np.repeat(np.arange(3), 4).astype(np.uint8)}
+    table = PrivateTable(CodedRows(schema, codes), schema, engine=ArrayEngine())
+    for seed in range(20):
+        release = release_in_memory(table, Anatomy(l_value=2), seed=seed)
+        asked = Tabulation(("group", "value"))
+        formula = release.law.formula(release, (asked,))
+        if formula.buckets.rank < 3:
+            continue
+        unbiased = formula.weighted_counts(asked) @ formula.buckets.solution.T
+        by_dealing = formula.buckets.variances(np.full((1, 3), 1 / 3), formula.buckets.solution)[0]
+        away = unbiased - 2.0
+        expected = 2.0 + np.sign(away) * np.maximum(np.abs(away) - np.sqrt(by_dealing), 0)
+        np.testing.assert_allclose(formula._estimated(asked), expected, atol=1e-9)
+        return
+    raise AssertionError("no release told the values apart")
