@@ -20,6 +20,7 @@ from coverage_matrix.judging import (
     judge,
     simultaneous,
 )
+from coverage_matrix.known import cause_of
 from coverage_matrix.questions import CLASSES
 from coverage_matrix.results import Results
 from coverage_matrix.tables import ROWS, SKEWS
@@ -98,9 +99,10 @@ def _verdict(faults: int, pending: int, entries: int) -> str:
 
 def _faults(faults: Sequence[tuple[tuple[str, str, Key], Verdict]]) -> Iterator[str]:
     if faults:
-        yield "| setting | table | answers | about | count | what is wrong |\n|---|---|---|---|---|---|"
+        yield "| setting | table | answers | about | count | what is wrong | why |\n|---|---|---|---|---|---|---|"
         for (name, skew, key), verdict in faults:
-            yield f"| {name} | {skew} | {key.kind} | {key.target} | {key.size} | {verdict.fault} |"
+            told = f"{verdict.fault} | {cause_of(name, key)}"
+            yield f"| {name} | {skew} | {key.kind} | {key.target} | {key.size} | {told} |"
         yield ""
 
 
