@@ -120,7 +120,7 @@ def _faults(setting: Setting, key: Key, first: Entry, again: Entry | None, entri
     if first.coverage + width * first.coverage_error < LEAST:
         yield f"covers {first.coverage:.1%}"
     elif again is not None and settled(again) is False:
-        yield f"covers {again.coverage:.1%} in another run"
+        yield f"covers {again.coverage:.2%} in another run"
     latest = again or first
     if (
         key.size not in SMALL
