@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli.counts import attribute_names
-from sfumato.cli.options import AsJson, SchemaFile
+from sfumato.cli.options import AsJson, QuestionsFile, SchemaFile, WorkloadKind
 from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show, talk
 
@@ -67,20 +67,8 @@ def calibrate(
             "--sensitive", metavar="NAME", help="Attribute that is attacked, where a goal is measured."
         ),
     ] = None,
-    workload: Annotated[
-        str,
-        typer.Option(
-            "--workload",
-            metavar="NAME",
-            help="Which questions an error is measured by: strata, conjunctions, base or cube.",
-        ),
-    ] = "strata",
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions", metavar="FILE", help="Questions of your own, one a line, in place of a workload."
-        ),
-    ] = None,
+    workload: WorkloadKind = "strata",
+    questions: QuestionsFile = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
     ] = None,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Data, SchemaFile
+from sfumato.cli.options import AsJson, Data, QuestionsFile, SchemaFile, WorkloadKind
 from sfumato.cli.reading import Reading, with_options
 from sfumato.cli.showing import show_json, talk
 
@@ -52,21 +52,8 @@ def compare(
             help="Name the design of the smallest error whose risk stays below this, such as 0.05.",
         ),
     ] = None,
-    workload: Annotated[
-        str,
-        typer.Option(
-            "--workload",
-            metavar="NAME",
-            help="Which questions: strata (of the schema), conjunctions (true of few and of many rows), base or cube (cells "
-            "that occur).",
-        ),
-    ] = "strata",
-    questions: Annotated[
-        Path | None,
-        typer.Option(
-            "--questions", metavar="FILE", help="Questions of your own, one a line, in place of a workload."
-        ),
-    ] = None,
+    workload: WorkloadKind = "strata",
+    questions: QuestionsFile = None,
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Questions of the workload.")] = 300,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Splits and releases of each design.")

@@ -86,6 +86,22 @@ EstimatorName = Annotated[
     ),
 ]
 
+WorkloadKind = Annotated[
+    str,
+    typer.Option(
+        "--workload",
+        metavar="NAME",
+        help="Which questions errors are measured by: strata (of the schema), cells (that occur, and as many that do not), "
+        "differences (of shares of two groups), conjunctions (true of few and of many rows), base or cube (cells that occur).",
+    ),
+]
+QuestionsFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--questions", metavar="FILE", help="Questions of your own, one a line, in place of a workload."
+    ),
+]
+
 LedgerFile = Annotated[
     Path | None,
     typer.Option(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.compare.workload import Workload, true_counts
+from sfumato.compare.questions import Question, Workload, true_answers, true_counts
 from sfumato.custody.audit.people import recode
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
@@ -22,6 +22,10 @@ from sfumato.values.selection import Selection
 SANITY_SHARE = 0.005
 STRICTER_SHARE = 0.001
 """Shares of all rows below which a true count is not divided by itself: on the chart, and beside it."""
+
+SANITY_DIFFERENCE = 0.05
+STRICTER_DIFFERENCE = 0.01
+"""The same of differences of shares: five points, and one."""
 
 SHARE_EDGES = (0.001, 0.01)
 SIZES = ("below 0.1 %", "0.1 to 1 %", "above 1 %")
@@ -66,21 +70,32 @@ class Answers:
         return ~np.isfinite(self.values)
 
 
-def ask(release: Release, questions: Sequence[Predicate | None]) -> Answers:
+def ask(release: Release, questions: Sequence[Question | None]) -> Answers:
     """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None)."""
     # A workload drawn from few categories holds many questions more than once.
-    answers: dict[Predicate | None, Floats] = {None: np.full(4, np.nan)}
-    with release.counting(part.names for each in questions if each is not None for part in each.parts):
+    answers: dict[tuple[Predicate, ...], Floats] = {}
+    none = np.full(4, np.nan)
+    sets = (names for each in questions if each is not None for names in _names(each))
+    with release.counting(sets):
         for each in questions:
-            if each is not None and each not in answers:
-                answers[each] = _answered(release, each)
-    found = np.array([answers[each] for each in questions]).reshape(-1, 4)
+            if each is not None and each.predicates not in answers:
+                answers[each.predicates] = _answered(release, each)
+    found = np.array([none if each is None else answers[each.predicates] for each in questions]).reshape(
+        -1, 4
+    )
     return Answers(*found.T)
 
 
-def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Predicate]) -> list[Predicate | None]:
-    """Conditions on a table's categories as a release has them; None where it merged what a question tells apart."""
-    names = dict.fromkeys(name for each in asked for name in each.names)
+def _names(question: Question) -> Iterator[tuple[str, ...]]:
+    """The sets of attributes whose counts a question needs."""
+    for group in question.groups or (None,):
+        where = question.where if group is None else group & question.where
+        yield from (part.names for part in where.parts)
+
+
+def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Question]) -> list[Question | None]:
+    """Questions in a table's categories as a release has them; None where it merged what a question tells apart."""
+    names = dict.fromkeys(name for each in asked for part in each.predicates for name in part.names)
     codes = {name: recode(table, release.schema[name]) if name in release.schema else None for name in names}
 
     def translated(where: Predicate) -> Predicate | None:
@@ -95,13 +110,26 @@ def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Predicate
             parts.append(Selection(tuple(conditions)))
         return Predicate(tuple(parts))
 
-    return [translated(each) for each in asked]
+    def asked_anew(question: Question) -> Question | None:
+        where = translated(question.where)
+        if question.groups is None:
+            return None if where is None else Question(question.pool, where)
+        first, second = map(translated, question.groups)
+        if where is None or first is None or second is None:
+            return None
+        return Question(question.pool, where, (first, second))
+
+    return [asked_anew(each) for each in asked]
 
 
-def _answered(release: Release, asked: Predicate) -> Floats:
+def _answered(release: Release, asked: Question) -> Floats:
     """Value, interval and standard error. One at a time: together, every covariance between questions would be worked out."""
+    estimate: Estimates
     try:
-        estimate: Estimates = release.law.estimate_predicates(release, [asked])
+        if asked.groups is None:
+            estimate = release.law.estimate_predicates(release, [asked.where])
+        else:
+            estimate = release.law.compare(release, asked.where, *asked.groups)
     except SfumatoError:
         return np.full(4, np.nan)
     return np.concatenate([estimate.values, *estimate.intervals(CONFIDENCE), estimate.standard_errors])
@@ -120,39 +148,43 @@ def measure_answers(release: Release, table: PrivateTable, workload: Workload) -
         bound. ``absolute error``: in rows. ``refused``: share. ``covered``: share of intervals that hold the truth.
         ``width``: median, as a share of the rows. ``interval score``: width and 40 times the distance of a miss, as shares
         of the group that is asked about. ``largest standard error``: that any answer states, in rows; infinite where one is refused or
-        states none. ``error, ...``: by size of the truth.
+        states none. ``error, ...``: by size of the truth. Of a workload of differences of shares everything is in shares
+        instead of rows, the bounds are five points and one, and intervals are shares of ``[-1, 1]``.
     """
     rows = table.source
     assert isinstance(rows, CodedRows)
-    asked = [each.where for each in workload.questions]
-    truth = true_counts(rows, asked)
-    answers = ask(release, in_terms_of(release, table, asked))
-    return _measured(answers, truth.astype(np.float64), _group_sizes(release, rows, workload), rows, workload)
+    truth = true_answers(rows, workload.questions)
+    answers = ask(release, in_terms_of(release, table, workload.questions))
+    return _measured(answers, truth, _group_sizes(release, rows, workload), rows, workload)
 
 
 def _measured(
     answers: Answers, truth: Floats, sizes: Floats, rows: CodedRows, workload: Workload
 ) -> dict[str, float]:
-    number, refused = max(rows.number_of_rows, 1), answers.is_refused
-    apart = np.where(refused, truth, np.abs(answers.values - truth))
+    refused, least = answers.is_refused, _least(rows, workload)
+    # A difference of shares is a share as it stands, and lies between -1 and 1.
+    number, shift = (1, 1.0) if workload.is_of_differences else (max(rows.number_of_rows, 1), 0.0)
+    apart = np.where(refused, np.abs(truth), np.abs(answers.values - truth))
     low, high = (np.where(refused, np.nan, each) for each in (answers.low, answers.high))
     is_covered = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
-    bounded = _bounded(apart, truth, SANITY_SHARE * number, refused)
-    place = np.searchsorted(SHARE_EDGES, truth / number)
+    bounded = _bounded(apart, truth, least[0], refused)
+    place = np.searchsorted(SHARE_EDGES, np.abs(truth) / number)
     pools = np.array([each.pool for each in workload.questions])
     kinds = (
         [f"{pool}, {size}" for pool, size in zip(pools, place, strict=True)] if workload.is_by_size else pools
     )
     answered = ~refused
+    # One row, or a point of share: of less than that there is no relative error to speak of.
+    is_some = np.abs(truth) >= (STRICTER_DIFFERENCE if workload.is_of_differences else 1)
     found = {
         ERROR: _even_mean(bounded, np.asarray(kinds)),
-        STRICTER: _even_mean(_bounded(apart, truth, STRICTER_SHARE * number, refused), np.asarray(kinds)),
-        RELATIVE: _mean((apart / np.maximum(truth, 1))[truth > 0]),
+        STRICTER: _even_mean(_bounded(apart, truth, least[1], refused), np.asarray(kinds)),
+        RELATIVE: _mean(apart[is_some] / np.abs(truth[is_some])),
         ABSOLUTE: _mean(apart),
         REFUSED: float(refused.mean()),
         COVERED: _mean(is_covered[answered].astype(np.float64)),
         WIDTH: float(np.median((high - low)[answered])) / number if answered.any() else float("nan"),
-        SCORE: _mean(interval_scores(low, high, truth, sizes)[sizes > 0]),
+        SCORE: _mean(interval_scores(low + shift, high + shift, truth + shift, sizes)[sizes > 0]),
         STANDARD: float(
             np.nan_to_num(np.where(refused, np.inf, answers.errors), nan=np.inf, posinf=np.inf).max(initial=0)
         ),
@@ -182,11 +214,20 @@ def interval_scores(low: Floats, high: Floats, truth: Floats, sizes: Floats) -> 
 
 
 def _bounded(apart: Floats, truth: Floats, least: float, refused: Booleans) -> Floats:
-    return np.where(refused, 1.0, np.minimum(1.0, apart / np.maximum(truth, max(least, 1e-12))))
+    return np.where(refused, 1.0, np.minimum(1.0, apart / np.maximum(np.abs(truth), max(least, 1e-12))))
+
+
+def _least(rows: CodedRows, workload: Workload) -> tuple[float, float]:
+    """Truths below which an error is not divided by the truth: on the chart, and beside it."""
+    if workload.is_of_differences:
+        return SANITY_DIFFERENCE, STRICTER_DIFFERENCE
+    return SANITY_SHARE * rows.number_of_rows, STRICTER_SHARE * rows.number_of_rows
 
 
 def _group_sizes(release: Release, rows: CodedRows, workload: Workload) -> Floats:
-    """How many rows satisfy the public part of each question: what anybody knows its answer to lie below."""
+    """How many rows satisfy the public part of each question: what anybody knows its answer to lie below; 2 of differences."""
+    if workload.is_of_differences:
+        return np.full(len(workload.questions), 2.0)
     sensitive = {each.name for each in release.schema.with_role(Role.SENSITIVE)}
 
     def public(part: Selection) -> Selection:

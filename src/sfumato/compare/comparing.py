@@ -18,8 +18,9 @@ from sfumato.chance.randomness import NoiseSource
 from sfumato.compare.designs import Candidate, default_candidates
 from sfumato.compare.distances import choose_tables
 from sfumato.compare.frontier import Comparison
+from sfumato.compare.questions import Workload
 from sfumato.compare.task import Asked, Outcome, Task, run_task
-from sfumato.compare.workload import Workload, WorkloadName, make_workload, own_workload
+from sfumato.compare.workload import WorkloadName, make_workload, own_workload
 from sfumato.custody.audit.classifier import require_classifier
 from sfumato.custody.audit.scores import FEWEST_TARGETS
 from sfumato.custody.in_memory import in_memory

@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.compare.answers import COVERED, ERROR, REFUSED, SIZES, STRICTER
 from sfumato.compare.designs import Candidate
 from sfumato.compare.dominance import Series, beaten, error_at_risk, undominated_shares
-from sfumato.compare.points import Point, difference, mean, plain, shown
+from sfumato.compare.points import Point, difference, interval, mean, plain, shown
 from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
 from sfumato.custody.audit.measuring import LINKABLE, SURE, TOP
 from sfumato.guarantees import Guarantee
@@ -97,7 +97,8 @@ class Comparison:
         found = self._by_label[candidate.label]
         refusal = next((each.refusal for each in found if each.refusal), "")
         if refusal:
-            return Point(candidate, refusal, None, None, None, {}, False, 0.0, promises)
+            nowhere = (float("nan"), float("nan"))
+            return Point(candidate, refusal, None, None, None, nowhere, {}, False, 0.0, promises)
         names = dict.fromkeys(name for each in found for name in each.numbers)
         judged = [each for each in found if each.classifier]
         return Point(
@@ -111,6 +112,7 @@ class Comparison:
             )
             if judged
             else None,
+            interval([each.numbers[ERROR] for each in found]),
             {name: mean([each.numbers[name] for each in found]) for name in names},
             self._beaten.get(candidate.label, False),
             self._shares.get(candidate.label, 1.0),
@@ -207,13 +209,18 @@ class Comparison:
             "naive Bayes right": "naive Bayes right",
         }
         rows = [
-            (each.candidate.label, *(shown(each.numbers.get(name, float("nan")), "-") for name in named))
+            (
+                each.candidate.label,
+                *each.error_interval,
+                *(shown(each.numbers.get(name, float("nan")), "-") for name in named),
+            )
             for each in self.points
             if not each.refusal
         ]
         return ResultTable(
-            "What they are good for: errors and intervals of answers, distance of tables, people outside predicted rightly",
-            ("design", *named.values()),
+            "What they are good for: 95 % interval of the error, other errors of answers and their intervals, distance of tables, people "
+            "outside predicted rightly",
+            ("design", "error from", "to", *named.values()),
             tuple(rows),
             is_private=True,
         )

@@ -34,6 +34,8 @@ class Point:
         What being in the table costs the most linkable, and everybody on average.
     classifier
         The same of the most linkable by the classifier alone, on the splits where it was run.
+    error_interval
+        Ends of the 95 % interval of the error, over splits.
     numbers
         Means of what else was measured, by name.
     is_beaten
@@ -49,6 +51,7 @@ class Point:
     risk: Difference | None
     everybody: Difference | None
     classifier: Difference | None
+    error_interval: tuple[float, float]
     numbers: dict[str, float]
     is_beaten: bool
     undominated: float
@@ -92,6 +95,13 @@ def difference(found: Sequence[Outcome], read: Callable[[Outcome], tuple[float, 
     return over_releases(pairs[:, 0], pairs[:, 1], CONTROL_SHARE, people=people if all(people) else None)
 
 
+def interval(numbers: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a mean over splits that overlap, for something that lies between 0 and 1."""
+    measured = np.array(numbers, np.float64)
+    apart = over_releases(measured, np.zeros(len(measured)), CONTROL_SHARE)
+    return max(apart.low, 0.0), min(apart.high, 1.0)
+
+
 def mean(numbers: Sequence[float]) -> float:
     """Of those that are numbers: where no question is answered there is no coverage. One that has no bound leaves the mean without."""
     known = [each for each in numbers if not np.isnan(each)]
@@ -121,6 +131,8 @@ def plain(point: Point, command: str) -> dict[str, Any]:
         "everybody": ends(point.everybody),
         "classifier": ends(point.classifier),
         "error": _known(point.error),
+        "error_low": _known(point.error_interval[0]),
+        "error_high": _known(point.error_interval[1]),
         "beaten": point.is_beaten,
         "undominated": point.undominated,
         "standing": point.standing,

@@ -13,7 +13,7 @@ from sfumato.compare.answers import measure_answers
 from sfumato.compare.designs import Candidate
 from sfumato.compare.distances import measure_distances
 from sfumato.compare.models import measure_models
-from sfumato.compare.workload import Workload
+from sfumato.compare.questions import Workload
 from sfumato.custody.audit.classifier import CLASSIFIER, train_classifier
 from sfumato.custody.audit.controls import SHARE_HELD_OUT, attack_absent, attack_present
 from sfumato.custody.audit.measuring import (

@@ -79,16 +79,21 @@ def frontier_figure(designs: Sequence[Mapping[str, Any]]) -> Figure:
             "low": each["low"],
             "high": each["high"],
             "error": each["error"],
+            "error_low": each["error_low"],
+            "error_high": each["error_high"],
         }
         for each in designs
         if each["risk"] is not None
     ]
     description = (
-        f"{len(points)} designs by risk (across) and error (up), each with the 95 % interval of its risk. "
+        f"{len(points)} designs by risk (across) and error (up), each with the 95 % intervals of both. "
         + "; ".join(
-            f"{point['design']}: risk {point['risk']:.3f}, error {point['error']:.3f}, {point['standing']}"
+            f"{point['design']}: risk {point['risk']:.3f}, error {point['error']:.3f} "
+            f"({point['error_low']:.3f} to {point['error_high']:.3f}), {point['standing']}"
             for point in points
         )
     )
     chart = frontier_chart(points, across=RISK, up=ERROR, description=description)
-    return Figure(chart, "Beaten designs are faded; bars are 95 % intervals of the risk.", description)
+    return Figure(
+        chart, "Beaten designs are faded; bars are 95 % intervals of risk and of error.", description
+    )

@@ -31,12 +31,13 @@ LETTERS_OF_A_LINE = 36
 def frontier_chart(
     points: Sequence[Mapping[str, Any]], *, across: str, up: str, description: str
 ) -> dict[str, Any]:
-    """Designs by risk and error, with an interval of the risk; shapes tell methods apart where colours do not.
+    """Designs by risk and error, with intervals of both; shapes tell methods apart where colours do not.
 
     Parameters
     ----------
     points
-        Mappings with ``design``, ``method``, ``standing`` (frontier, beaten or anchor), ``risk``, ``low``, ``high``, ``error``.
+        Mappings with ``design``, ``method``, ``standing`` (frontier, beaten or anchor), ``risk``, ``low``, ``high``,
+        ``error``, ``error_low``, ``error_high``.
     across, up
         Titles of the two axes.
     description
@@ -59,17 +60,14 @@ def frontier_chart(
         {"field": "risk", "type": "quantitative", "format": ".3f", "title": across},
         {"field": "error", "type": "quantitative", "format": ".3f", "title": up},
     ]
+
+    def bar(ends: dict[str, Any]) -> dict[str, Any]:
+        encoding = {"x": x, "y": y, "color": colour, "opacity": faded, **ends}
+        return {"mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": encoding}
+
     layers: list[dict[str, Any]] = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 1.5},
-            "encoding": {
-                "x": {**x, "field": "low"},
-                "x2": {"field": "high"},
-                "y": y,
-                "color": colour,
-                "opacity": faded,
-            },
-        },
+        bar({"x": {**x, "field": "low"}, "x2": {"field": "high"}}),
+        bar({"y": {**y, "field": "error_low"}, "y2": {"field": "error_high"}}),
         {
             "mark": {"type": "point", "filled": True, "size": 90},
             "encoding": {

@@ -8,15 +8,9 @@ import pytest
 from coded_tables import table_of
 from sfumato import DistributionResampling, NoisyMarginals, SamplePerturbScale
 from sfumato.compare.answers import SIZES, Answers, _measured, in_terms_of, measure_answers
-from sfumato.compare.workload import (
-    LARGE_SHARES,
-    SMALL_COUNTS,
-    Question,
-    Workload,
-    make_workload,
-    own_workload,
-    true_counts,
-)
+from sfumato.compare.drawing import LARGE_SHARES, SMALL_COUNTS
+from sfumato.compare.questions import Question, Workload, true_counts
+from sfumato.compare.workload import make_workload, own_workload
 from sfumato.custody.audit.raw import raw_release
 from sfumato.errors import ParameterError, QueryError
 from sfumato.testing import release_in_memory, sample_table
@@ -154,15 +148,15 @@ def test_questions_about_merged_categories_are_refused_and_others_are_not():
     merged = release.schema["x0"]
     assert merged.size == 5
     asked = [Predicate.parse(f"x0 = 'x0-{code}'", table.schema) for code in range(6)]
-    told = in_terms_of(release, table, asked)
+    told = in_terms_of(release, table, [Question("all", each) for each in asked])
     assert [each is None for each in told] == [True, False, False, False, True, False]
-    assert [each.codes(merged) for each in told if each is not None] == [
+    assert [each.where.codes(merged) for each in told if each is not None] == [
         (merged.labels.index(f"x0-{code}"),) for code in (1, 2, 3, 5)
     ]
     both = Predicate.parse("x0 IN ('x0-0', 'x0-4')", table.schema)
-    (found,) = in_terms_of(release, table, [both])
+    (found,) = in_terms_of(release, table, [Question("all", both)])
     assert found is not None
-    assert found.codes(merged) == (merged.labels.index("x0-0 | x0-4"),)
+    assert found.where.codes(merged) == (merged.labels.index("x0-0 | x0-4"),)
 
 
 def test_noise_is_seen_in_error_and_width():

@@ -138,6 +138,18 @@ def test_a_design_is_beaten_only_beyond_the_uncertainty_of_both():
     assert found.cheapest(0.01) is None
 
 
+def test_errors_have_intervals_over_splits():
+    """Errors of .2, .3 and .4: t of 2 degrees is 4.3027, a third and a quarter for splits that overlap, cut to what can be."""
+    one = Candidate("one", "anatomy", {})
+    found = Comparison((one,), tuple(measured("one", [0.1, 0.11, 0.1], [0.2, 0.3, 0.4])), "s", 3, 1)
+    half = 4.30265 * np.sqrt((1 / 3 + 1 / 4) * 0.01)
+    assert found.points[0].error_interval == pytest.approx((0, 0.3 + half), abs=1e-4)
+    told = found.to_dict()["designs"][0]
+    assert (told["error_low"], told["error_high"]) == found.points[0].error_interval
+    wide = Comparison((one,), tuple(measured("one", [0.1, 0.11, 0.1], [0.49, 0.5, 0.51])), "s", 3, 1)
+    assert wide.points[0].error_interval == pytest.approx((0.5 - half / 10, 0.5 + half / 10), abs=1e-5)
+
+
 def test_grids_are_cut_to_what_the_table_allows():
     """A value held by three fifths allows no group of two; four settings and more stay of every other method."""
     skewed = table_of([3, 4], [np.arange(500) % 3, np.where(np.arange(500) < 300, 0, 1 + np.arange(500) % 3)])

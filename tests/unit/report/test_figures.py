@@ -109,6 +109,8 @@ def test_the_frontier_fits_a_telephone():
             "low": 0.0,
             "high": 0.2,
             "error": 0.3,
+            "error_low": 0.2,
+            "error_high": 0.4,
         }
         for name in (
             "anatomy",
@@ -118,8 +120,22 @@ def test_the_frontier_fits_a_telephone():
             "distribution-resampling",
         )
     ]
-    marks = frontier_chart(points, across=RISK, up="error", description="Designs.")["layer"][1]["encoding"]
+    marks = frontier_chart(points, across=RISK, up="error", description="Designs.")["layer"][-1]["encoding"]
     assert " ".join(marks["x"]["title"]) == RISK
     assert max(map(len, marks["x"]["title"])) <= LETTERS_OF_A_LINE
     assert marks["color"]["legend"]["columns"] == 1
     assert marks["shape"]["scale"]["domain"] == [each["method"] for each in points]
+
+
+def test_the_frontier_has_a_bar_along_each_axis():
+    """Intervals of risk lie across, intervals of error upright, each through its own point."""
+    from sfumato.report.risk_figures import frontier_chart
+
+    point = {"design": "a", "method": "anatomy", "standing": "frontier", "risk": 0.1, "error": 0.3}
+    point |= {"low": 0.0, "high": 0.2, "error_low": 0.2, "error_high": 0.4}
+    across, upright, mark = frontier_chart([point], across="risk", up="error", description="One.")["layer"]
+    ends = [
+        [each["encoding"][axis]["field"] for axis in ("x", "x2", "y", "y2") if axis in each["encoding"]]
+        for each in (across, upright, mark)
+    ]
+    assert ends == [["low", "high", "error"], ["risk", "error_low", "error_high"], ["risk", "error"]]

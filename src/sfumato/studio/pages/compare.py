@@ -84,7 +84,7 @@ def _chart(designs: list[dict[str, Any]]) -> dict[str, Any]:
             "design": each["design"],
             "method": each["design"].split(" ")[0] if each["command"] else each["design"],
             "standing": "anchor" if not each["command"] else "beaten" if each["beaten"] else "frontier",
-            **{name: each[name] for name in ("risk", "low", "high", "error")},
+            **{name: each[name] for name in ("risk", "low", "high", "error", "error_low", "error_high")},
         }
         for each in designs
         if each["risk"] is not None and each["error"] is not None
