@@ -19,8 +19,8 @@ from against_anatomy import (
     over_draws,
 )
 
+from adult import EMGRW, ESGRO, read_adult
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled
-from sfumato import Schema, read_table
 from sfumato.chance.distortion import TwoValued, contract, warner
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import GoalUnattainableError
@@ -31,31 +31,8 @@ from sfumato.methods.randomized_response.plan.goals import goal_from
 from sfumato.values.arrays import Floats
 
 HERE = Path(__file__).parent
-NAMES = ("education", "marital_status", "sex", "race", "workclass")
-"""The thesis's EMGRW; the last one is sensitive."""
-NAMES_OF_ESGRO = ("education", "income", "sex", "race", "occupation")
-"""Its ESGRO, which calls income salary."""
 DRAWS = 12
 """Releases over which the comparison with Anatomy is averaged."""
-
-
-def read_adult(data: Path, names: tuple[str, ...]) -> PrivateTable:
-    """Complete training rows on five attributes, with the categories that occur."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        rows = connection.sql(
-            f"select {', '.join(names)} from read_csv('{data}', all_varchar=true) where part = 'train' and "
-            "workclass is not null and occupation is not null and native_country is not null"
-        ).to_arrow_table()
-    attributes = {
-        name: {
-            "role": "sensitive" if name == names[-1] else "quasi-identifier",
-            "categories": sorted(rows[name].unique().to_pylist()),
-        }
-        for name in names
-    }
-    return read_table(rows, Schema.from_dict({"attributes": attributes}))
 
 
 def compare(printed: list[float], ours: list[float], tolerance: float) -> dict[str, Any]:
@@ -112,7 +89,7 @@ def optimum_part(name: str) -> Part:
     """One part of table 5.2, for l = 2 to 5."""
 
     def computed(claims: Claims, folder: Path) -> dict[str, Any]:
-        table = read_adult(bundled("adult", folder), NAMES)
+        table = read_adult(bundled("adult", folder), EMGRW)
         return {str(l_value): optimum_entry(claims[name], table, l_value) for l_value in (2, 3, 4, 5)}
 
     return computed
@@ -176,7 +153,7 @@ def line_part(l_value: int) -> Part:
     """One line of the comparison with Anatomy."""
 
     def computed(claims: Claims, folder: Path) -> dict[str, Any]:
-        table = read_adult(bundled("adult", folder), NAMES_OF_ESGRO)
+        table = read_adult(bundled("adult", folder), ESGRO)
         return compare_with_anatomy(claims["against_anatomy"], table, l_value, DRAWS)
 
     return computed
@@ -184,7 +161,7 @@ def line_part(l_value: int) -> Part:
 
 def quick(claims: Claims, folder: Path) -> Results:
     """The examples, table 5.2(b) and what the printed parameters of (a) and (c) lose and risk, our optimum at l = 2."""
-    table = read_adult(bundled("adult", folder), NAMES)
+    table = read_adult(bundled("adult", folder), EMGRW)
     optima = ("table_5_2_a", "table_5_2_c")
     found: Results = {
         name: {str(each): printed_entry(claims[name], table, each) for each in (2, 3, 4, 5)}

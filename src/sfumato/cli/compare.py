@@ -54,6 +54,14 @@ def compare(
     ] = None,
     workload: WorkloadKind = "strata",
     questions: QuestionsFile = None,
+    tables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--tables",
+            metavar="NAMES",
+            help="Attributes, separated by commas, whose table is held against the true one, by itself. May be repeated.",
+        ),
+    ] = None,
     queries: Annotated[int, typer.Option("--queries", metavar="N", help="Questions of the workload.")] = 300,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Splits and releases of each design.")
@@ -74,6 +82,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare designs on your own table: what being in the table costs people, and how wrong answers are."""
+    from sfumato.cli.counts import attribute_names
     from sfumato.cli.query import questions_in
     from sfumato.compare.comparing import compare_designs
     from sfumato.compare.designs import read_candidates
@@ -90,6 +99,7 @@ def compare(
         workload=workload,  # type: ignore[arg-type]
         questions=None if questions is None else questions_in(questions),
         queries=queries,
+        tables=None if tables is None else [attribute_names([each]) for each in tables],
         classifier_repeats=classifier_repeats,
         repeats=repeats,
         seed=seed,

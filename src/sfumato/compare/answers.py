@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.compare.questions import Question, Workload, true_answers, true_counts
+from sfumato.compare.questions import Question, Workload, answer_from, true_answers, true_counts
 from sfumato.custody.audit.people import recode
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
@@ -17,7 +17,7 @@ from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.estimates import Estimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Role
-from sfumato.values.selection import Selection
+from sfumato.values.selection import Selection, Tabulation
 
 SANITY_SHARE = 0.005
 STRICTER_SHARE = 0.001
@@ -70,8 +70,11 @@ class Answers:
         return ~np.isfinite(self.values)
 
 
-def ask(release: Release, questions: Sequence[Question | None]) -> Answers:
-    """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None)."""
+def ask(release: Release, questions: Sequence[Question | None], *, estimator: str = "") -> Answers:
+    """Ask a release everything; what it refuses has no numbers, and neither has what cannot be asked (None).
+
+    Another estimator of the law gives values alone: how far it is off nobody knows.
+    """
     # A workload drawn from few categories holds many questions more than once.
     answers: dict[tuple[Predicate, ...], Floats] = {}
     none = np.full(4, np.nan)
@@ -79,7 +82,7 @@ def ask(release: Release, questions: Sequence[Question | None]) -> Answers:
     with release.counting(sets):
         for each in questions:
             if each is not None and each.predicates not in answers:
-                answers[each.predicates] = _answered(release, each)
+                answers[each.predicates] = _answered(release, each, estimator)
     found = np.array([none if each is None else answers[each.predicates] for each in questions]).reshape(
         -1, 4
     )
@@ -122,10 +125,12 @@ def in_terms_of(release: Release, table: PrivateTable, asked: Sequence[Question]
     return [asked_anew(each) for each in asked]
 
 
-def _answered(release: Release, asked: Question) -> Floats:
+def _answered(release: Release, asked: Question, estimator: str) -> Floats:
     """Value, interval and standard error. One at a time: together, every covariance between questions would be worked out."""
     estimate: Estimates
     try:
+        if estimator:
+            return np.array([answered_by(release, asked, estimator), *[np.nan] * 3])
         if asked.groups is None:
             estimate = release.law.estimate_predicates(release, [asked.where])
         else:
@@ -135,7 +140,21 @@ def _answered(release: Release, asked: Question) -> Floats:
     return np.concatenate([estimate.values, *estimate.intervals(CONFIDENCE), estimate.standard_errors])
 
 
-def measure_answers(release: Release, table: PrivateTable, workload: Workload) -> dict[str, float]:
+def answered_by(release: Release, asked: Question, estimator: str) -> float:
+    """What another estimator of the release's law says; of an empty group it says nothing."""
+
+    def number(where: Predicate) -> float:
+        answers = (
+            release.law.estimate_by(estimator, release, Tabulation(where=part)).values for part in where.parts
+        )
+        return float(sum(each.sum() for each in answers))
+
+    return answer_from(asked, number)
+
+
+def measure_answers(
+    release: Release, table: PrivateTable, workload: Workload, *, estimator: str = ""
+) -> dict[str, float]:
     """Hold the answers of a release against the rows it was made from.
 
     Refusals are priced: an error of 1, the whole truth as absolute error, the widest interval.
@@ -154,7 +173,7 @@ def measure_answers(release: Release, table: PrivateTable, workload: Workload) -
     rows = table.source
     assert isinstance(rows, CodedRows)
     truth = true_answers(rows, workload.questions)
-    answers = ask(release, in_terms_of(release, table, workload.questions))
+    answers = ask(release, in_terms_of(release, table, workload.questions), estimator=estimator)
     return _measured(answers, truth, _group_sizes(release, rows, workload), rows, workload)
 
 
@@ -173,7 +192,7 @@ def _measured(
     kinds = (
         [f"{pool}, {size}" for pool, size in zip(pools, place, strict=True)] if workload.is_by_size else pools
     )
-    answered = ~refused
+    has_interval = ~np.isnan(low)
     # One row, or a point of share: of less than that there is no relative error to speak of.
     is_some = np.abs(truth) >= (STRICTER_DIFFERENCE if workload.is_of_differences else 1)
     found = {
@@ -182,8 +201,8 @@ def _measured(
         RELATIVE: _mean(apart[is_some] / np.abs(truth[is_some])),
         ABSOLUTE: _mean(apart),
         REFUSED: float(refused.mean()),
-        COVERED: _mean(is_covered[answered].astype(np.float64)),
-        WIDTH: float(np.median((high - low)[answered])) / number if answered.any() else float("nan"),
+        COVERED: _mean(is_covered[has_interval].astype(np.float64)),
+        WIDTH: float(np.median((high - low)[has_interval])) / number if has_interval.any() else float("nan"),
         SCORE: _mean(interval_scores(low + shift, high + shift, truth + shift, sizes)[sizes > 0]),
         STANDARD: float(
             np.nan_to_num(np.where(refused, np.inf, answers.errors), nan=np.inf, posinf=np.inf).max(initial=0)

@@ -16,7 +16,7 @@ from typing import Any
 from sfumato._version import __version__
 from sfumato.chance.randomness import NoiseSource
 from sfumato.compare.designs import Candidate, default_candidates
-from sfumato.compare.distances import choose_tables
+from sfumato.compare.distances import asked_tables, choose_tables
 from sfumato.compare.frontier import Comparison
 from sfumato.compare.questions import Workload
 from sfumato.compare.task import Asked, Outcome, Task, run_task
@@ -54,6 +54,7 @@ def compare_designs(
     workload: WorkloadName = "strata",
     questions: Sequence[str] | None = None,
     queries: int = 300,
+    tables: Sequence[Sequence[str]] | None = None,
     repeats: int = 5,
     classifier_repeats: int = 0,
     seed: int | None = None,
@@ -77,6 +78,8 @@ def compare_designs(
         Conditions of one's own in place of a workload.
     queries
         Questions of the workload.
+    tables
+        Sets of attributes whose tables are held against the true ones, each by itself; some of one to three when not given.
     repeats
         Splits and releases of every design, at least 3.
     classifier_repeats
@@ -119,12 +122,19 @@ def compare_designs(
         )
     chosen = tuple(default_candidates(held) if candidates is None else candidates)
     folder = Path(out)
-    asked_for = {"workload": workload, "queries": queries, "questions": questions and list(questions)}
+    named = None if tables is None else asked_tables(held.schema, tables)
+    asked_for = {
+        "workload": workload,
+        "queries": queries,
+        "questions": questions and list(questions),
+        "tables": named and list(map(list, named)),
+    }
     started = _settled(folder, held, attribute, asked_for, seed)
     asked = Asked(
         attribute,
         _workload(held, rows, attribute, workload, questions, queries, started["seed"]),
-        choose_tables(held.schema, started["seed"]),
+        choose_tables(held.schema, started["seed"]) if named is None else named,
+        is_each_told=named is not None,
     )
     tasks = [
         Task(each, repeat, started["seed"], repeat < classifier_repeats)

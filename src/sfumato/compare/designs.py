@@ -16,6 +16,7 @@ import numpy as np
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, SfumatoError
+from sfumato.laws import LAWS
 from sfumato.methods.base import METHODS, Design
 from sfumato.values.schema import Role
 
@@ -51,11 +52,14 @@ class Candidate:
         What it is called there: method and parameters.
     method, parameters
         As the command line takes them; the method is empty for the table itself.
+    estimator
+        Another estimator of the release's law that answers are read by, as papers do; the law's own when empty.
     """
 
     label: str
     method: str
     parameters: dict[str, Any]
+    estimator: str = ""
 
     def design(self) -> Design:
         """The design."""
@@ -84,16 +88,19 @@ RAW = Candidate("the table itself", "", {})
 """What everything is held against."""
 
 
-def candidate(method: str, parameters: dict[str, Any]) -> Candidate:
-    """A design by its name and parameters.
+def candidate(method: str, parameters: dict[str, Any], *, estimator: str = "") -> Candidate:
+    """A design by its name and parameters, and what its answers are read by.
 
     Examples
     --------
     >>> candidate("anatomy", {"l_value": 3}).label
     'anatomy l_value=3'
+    >>> candidate("anatomy", {"l_value": 3}, estimator="xiao-tao").label
+    'anatomy l_value=3 by xiao-tao'
     """
     told = " ".join(f"{name}={value}" for name, value in parameters.items())
-    return Candidate(f"{method} {told}".strip(), method, parameters)
+    read = f"by {estimator}" if estimator else ""
+    return Candidate(" ".join(filter(None, (method, told, read))), method, parameters, estimator)
 
 
 def default_candidates(table: PrivateTable) -> tuple[Candidate, ...]:
@@ -128,6 +135,8 @@ def is_allowed_by(table: PrivateTable, method: str, parameters: Mapping[str, Any
 def read_candidates(path: Path) -> tuple[Candidate, ...]:
     """Designs of a TOML file: one ``[[design]]`` each, with its method and parameters; the table itself comes first.
 
+    ``estimator`` beside them reads the answers by another estimator of the release's law, such as ``xiao-tao``.
+
     Raises
     ------
     ParameterError
@@ -148,7 +157,7 @@ def read_candidates(path: Path) -> tuple[Candidate, ...]:
     problems = []
     for place, entry in zip(_places(text, len(entries)), entries, strict=True):
         parameters = dict(entry) if isinstance(entry, dict) else {}
-        method = parameters.pop("method", None)
+        method, estimator = parameters.pop("method", None), parameters.pop("estimator", "")
         if not isinstance(method, str):
             problems.append(f'{place}: a design names its method, such as method = "anatomy".')
             continue
@@ -157,13 +166,24 @@ def read_candidates(path: Path) -> tuple[Candidate, ...]:
         except SfumatoError as error:
             problems.append(f"{place}: {error}")
             continue
-        made = candidate(method, parameters)
+        if estimator and estimator not in _estimators():
+            problems.append(
+                f"{place}: no release has an estimator {estimator!r}. Known are {', '.join(_estimators())}; leave it out for "
+                "the law's own."
+            )
+            continue
+        made = candidate(method, parameters, estimator=estimator)
         if made.label in found:
             problems.append(f"{place}: the same design as {found[made.label][0]}. Leave one of them out.")
         found.setdefault(made.label, (place, made))
     if problems:
         raise ParameterError("designs: " + " ".join(problems), parameter="designs")
     return (RAW, *(made for _, made in found.values()))
+
+
+def _estimators() -> list[str]:
+    """Of any law; whether the release of a design has one shows when it is asked."""
+    return sorted({name for law in LAWS.members.values() for name in law.estimators})
 
 
 def _text_of(path: Path) -> str:

@@ -9,10 +9,11 @@ from functools import reduce
 
 import numpy as np
 
+from sfumato.analysis.measures import MEASURES
 from sfumato.custody.audit.people import recode
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import SfumatoError
+from sfumato.errors import ParameterError, SfumatoError
 from sfumato.release import Release
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.mixed_radix import MixedRadix
@@ -24,6 +25,12 @@ MOST_TABLES = 6
 
 MOST_CELLS = 5_000
 """Cells of a table at most."""
+
+MOST_CELLS_ASKED = 1_000_000
+"""The same of tables that somebody names."""
+
+UNCERTAINTY = "uncertainty"
+"""Share of an attribute's entropy that another one takes away."""
 
 DISTANCES = ("total variation", "Hellinger", "KL", "L2", "chi-square")
 """Names of the distances, as Guo (2010), section 5.4, has them; Hellinger besides."""
@@ -80,10 +87,58 @@ def choose_tables(schema: Schema, seed: int) -> tuple[tuple[str, ...], ...]:
     return tuple(found)
 
 
+def asked_tables(schema: Schema, tables: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
+    """Tables that somebody names.
+
+    Raises
+    ------
+    ParameterError
+        With everything that is wrong with them.
+    """
+    known, problems = set(schema.publishable.names), []
+    for names in map(tuple, tables):
+        unknown = [name for name in names if name not in known]
+        told = ", ".join(names)
+        if unknown:
+            problems.append(f"{told}: the schema publishes no {', '.join(map(repr, unknown))}.")
+        elif not names or len(set(names)) < len(names):
+            problems.append(f"{told}: a table is over different attributes, one or more.")
+        elif math.prod(schema[name].size for name in names) > MOST_CELLS_ASKED:
+            problems.append(f"{told}: more than {MOST_CELLS_ASKED:,} cells. Name fewer attributes.")
+    if problems:
+        raise ParameterError("tables: " + " ".join(problems), parameter="tables")
+    return tuple(dict.fromkeys(map(tuple, tables)))
+
+
+def uncertainty(counts: Floats) -> float:
+    """How much of the second attribute's entropy the first takes away, of counts ``(first, second)``; 0 where there is none.
+
+    Examples
+    --------
+    The second is told by the first, told half of the time, not at all:
+
+    >>> [round(uncertainty(np.array(each)), 3) for each in ([[5.0, 0], [0, 5]], [[4.0, 0], [2, 2]], [[1.0, 1], [2, 2]])]
+    [1.0, 0.384, 0.0]
+    """
+    kept = np.maximum(counts, 0.0)
+    shares = kept[kept.sum(axis=1) > 0][:, kept.sum(axis=0) > 0] / max(float(kept.sum()), 1e-300)
+    if shares.shape[1] < 2 or shares.shape[0] < 2:
+        return 0.0
+    return float(np.real(MEASURES["uncertainty-of-second"].formula(shares, kept.sum())))
+
+
 def measure_distances(
-    release: Release, table: PrivateTable, tables: Sequence[tuple[str, ...]]
+    release: Release,
+    table: PrivateTable,
+    tables: Sequence[tuple[str, ...]],
+    *,
+    estimator: str = "",
+    is_each_told: bool = False,
 ) -> dict[str, float]:
     """Mean distances by number of attributes, from counts that are not negative and add up.
+
+    Another estimator of the law is taken as it is, negative counts as none. Where each is told, every table's distances follow by name, and
+    of two attributes how much each tells of the other: Guo's uncertainty coefficient (section 5.3.2).
 
     A table that is refused is taken as the product of its attributes' own tables, uniform where even these are refused:
     refusing costs what knowing nothing costs.
@@ -95,26 +150,35 @@ def measure_distances(
 
     def alone(name: str) -> Floats:
         if name not in single:
-            single[name] = _estimated(release, table, (name,))
+            single[name] = _estimated(release, table, (name,), estimator)
         known = single[name]
         return np.full(table.schema[name].size, 1.0) if known is None else known
 
     for names in tables:
-        estimate = _estimated(release, table, names)
+        estimate = _estimated(release, table, names, estimator)
         if estimate is None:
             estimate = reduce(np.multiply.outer, [_shares(alone(name)) for name in names]).ravel()
         for name, number in distances(_true(rows, table.schema, names), estimate).items():
             found.setdefault(f"{name}, {len(names)}-way", []).append(number)
+            if is_each_told:
+                found[f"{name} of {', '.join(names)}"] = [number]
+        if is_each_told and len(names) == 2:
+            square = estimate.reshape([table.schema[name].size for name in names])
+            for (first, second), counts in ((names, square), (names[::-1], square.T)):
+                found[f"{UNCERTAINTY} of {second} by {first}"] = [uncertainty(counts)]
     return {name: float(np.mean(numbers)) for name, numbers in found.items()}
 
 
-def _estimated(release: Release, table: PrivateTable, names: Sequence[str]) -> Floats | None:
+def _estimated(release: Release, table: PrivateTable, names: Sequence[str], estimator: str) -> Floats | None:
     """Estimated counts in the table's own categories; None where refused. A merged category is spread evenly."""
     codes: Mapping[str, Integers | None] = {
         name: recode(table, release.schema[name]) if name in release.schema else None for name in names
     }
     try:
-        counts = release.law.consistent(release, Tabulation(tuple(names)))
+        if estimator:
+            counts = release.law.estimate_by(estimator, release, Tabulation(tuple(names))).values
+        else:
+            counts = release.law.consistent(release, Tabulation(tuple(names)))
     except SfumatoError:
         return None
     counts = np.asarray(counts, np.float64).reshape([release.schema[name].size for name in names])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from sfumato.compare.answers import COVERED, ERROR, REFUSED, SIZES, STRICTER
 from sfumato.compare.designs import Candidate
+from sfumato.compare.distances import DISTANCES, UNCERTAINTY
 from sfumato.compare.dominance import Series, beaten, error_at_risk, undominated_shares
 from sfumato.compare.points import Point, difference, interval, mean, plain, shown
 from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
@@ -98,7 +99,7 @@ class Comparison:
         refusal = next((each.refusal for each in found if each.refusal), "")
         if refusal:
             nowhere = (float("nan"), float("nan"))
-            return Point(candidate, refusal, None, None, None, nowhere, {}, False, 0.0, promises)
+            return Point(candidate, refusal, None, None, None, None, nowhere, {}, False, 0.0, promises)
         names = dict.fromkeys(name for each in found for name in each.numbers)
         judged = [each for each in found if each.classifier]
         return Point(
@@ -106,12 +107,8 @@ class Comparison:
             "",
             difference(found, lambda each: (each.present[LINKABLE], each.absent[LINKABLE])),
             difference(found, lambda each: (each.present[TOP], each.absent[TOP])),
-            difference(
-                judged,
-                lambda each: (each.classifier[f"{LINKABLE}, with"], each.classifier[f"{LINKABLE}, without"]),
-            )
-            if judged
-            else None,
+            difference(judged, partial(_classified, score=LINKABLE)) if judged else None,
+            difference(judged, partial(_classified, score=TOP)) if judged else None,
             interval([each.numbers[ERROR] for each in found]),
             {name: mean([each.numbers[name] for each in found]) for name in names},
             self._beaten.get(candidate.label, False),
@@ -213,14 +210,32 @@ class Comparison:
                 each.candidate.label,
                 *each.error_interval,
                 *(shown(each.numbers.get(name, float("nan")), "-") for name in named),
+                "-" if each.predicted is None else each.predicted.present,
             )
             for each in self.points
             if not each.refusal
         ]
         return ResultTable(
             "What they are good for: 95 % interval of the error, other errors of answers and their intervals, distance of tables, people "
-            "outside predicted rightly",
-            ("design", "error from", "to", *named.values()),
+            "outside predicted rightly, and people in the table by a classifier (empirical privacy)",
+            ("design", "error from", "to", *named.values(), "in the table"),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def named_tables(self) -> ResultTable:
+        """Distances of tables that somebody named, and how much one of two attributes tells of the other; no rows where none was."""
+        named = f"{DISTANCES[0]} of "
+        rows = []
+        for each in self.points:
+            for table in (name.removeprefix(named) for name in each.numbers if name.startswith(named)):
+                first, *others = table.split(", ")
+                told = each.numbers.get(f"{UNCERTAINTY} of {', '.join(others)} by {first}", float("nan"))
+                distances = [each.numbers[f"{distance} of {table}"] for distance in DISTANCES]
+                rows.append((each.candidate.label, table, *distances, shown(told, "-")))
+        return ResultTable(
+            "Tables: distance from the true one, and the share of the second attribute's entropy that the first takes away",
+            ("design", "table", *DISTANCES, UNCERTAINTY),
             tuple(rows),
             is_private=True,
         )
@@ -284,7 +299,11 @@ class Comparison:
             f"{label} lets more be found than its promise allows: look at it by sfumato falsify."
             for label in self.refuted()
         ]
-        told = [each.to_text() for each in (self.table(), self.uses(), self.equal_risk()) if each.rows]
+        told = [
+            each.to_text()
+            for each in (self.table(), self.uses(), self.named_tables(), self.equal_risk())
+            if each.rows
+        ]
         return "\n\n".join([*told, *self.disagreements(), *weak, MEASURED])
 
     def to_dict(self, data: str = "DATA", schema: str = "SCHEMA") -> dict[str, Any]:
@@ -324,6 +343,10 @@ class Comparison:
             parquet.write_table(
                 pa.table({name: [row.get(name) for row in rows] for name in names}), temporary
             )
+
+
+def _classified(outcome: Outcome, *, score: str) -> tuple[float, float]:
+    return outcome.classifier[f"{score}, with"], outcome.classifier[f"{score}, without"]
 
 
 def _risk(outcome: Outcome, name: str) -> float:

@@ -34,6 +34,9 @@ class Point:
         What being in the table costs the most linkable, and everybody on average.
     classifier
         The same of the most linkable by the classifier alone, on the splits where it was run.
+    predicted
+        Of everybody by the classifier alone: with the row, the share of people in the table whose value a model trained on the
+        release predicts, which is called empirical privacy (Cormode et al. 2013; Fu et al. 2014, section 7).
     error_interval
         Ends of the 95 % interval of the error, over splits.
     numbers
@@ -51,6 +54,7 @@ class Point:
     risk: Difference | None
     everybody: Difference | None
     classifier: Difference | None
+    predicted: Difference | None
     error_interval: tuple[float, float]
     numbers: dict[str, float]
     is_beaten: bool
@@ -130,6 +134,7 @@ def plain(point: Point, command: str) -> dict[str, Any]:
         **(ends(point.risk) or {"risk": None, "low": None, "high": None, "with": None, "without": None}),
         "everybody": ends(point.everybody),
         "classifier": ends(point.classifier),
+        "predicted": ends(point.predicted),
         "error": _known(point.error),
         "error_low": _known(point.error_interval[0]),
         "error_high": _known(point.error_interval[1]),

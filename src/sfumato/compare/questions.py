@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,16 +114,18 @@ def true_answers(rows: CodedRows, questions: Sequence[Question]) -> Floats:
     >>> first == -second != 0
     True
     """
-    parts = [part for each in questions for part in _counted(each)]
-    counts = iter(true_counts(rows, parts).astype(np.float64).tolist())
-    found = []
-    for each in questions:
-        if each.groups is None:
-            found.append(next(counts))
-            continue
-        among_first, first, among_second, second = (next(counts) for _ in range(4))
-        found.append(among_first / max(first, 1.0) - among_second / max(second, 1.0))
-    return np.array(found, np.float64)
+    needed = dict.fromkeys(part for each in questions for part in _counted(each))
+    counts = dict(zip(needed, true_counts(rows, list(needed)).astype(np.float64).tolist(), strict=True))
+    return np.array([answer_from(each, counts.__getitem__) for each in questions], np.float64)
+
+
+def answer_from(question: Question, number: Callable[[Predicate], float]) -> float:
+    """The answer to a question by numbers of rows that satisfy conditions; the share of an empty group is 0."""
+    counts = [number(each) for each in _counted(question)]
+    if question.groups is None:
+        return counts[0]
+    among_first, first, among_second, second = counts
+    return (among_first / first if first else 0.0) - (among_second / second if second else 0.0)
 
 
 def _counted(question: Question) -> tuple[Predicate, ...]:

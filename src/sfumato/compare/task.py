@@ -37,6 +37,7 @@ from sfumato.laws.believing.targets import places_among
 from sfumato.release import Release
 from sfumato.release.in_memory import hold_release
 from sfumato.values.arrays import Floats
+from sfumato.values.selection import Tabulation
 
 RARE_WITH, RARE_WITHOUT = "rare found, with", "rare found, without"
 SURE_RARE_WITH, SURE_RARE_WITHOUT = "rare found surely, with", "rare found surely, without"
@@ -71,11 +72,14 @@ class Asked:
         Questions.
     tables
         Sets of attributes whose tables are held against the true ones.
+    is_each_told
+        Every table by itself, besides the means: somebody named them.
     """
 
     sensitive: str
     workload: Workload
     tables: tuple[tuple[str, ...], ...]
+    is_each_told: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,15 @@ def run_task(task: Task, table: PrivateTable, asked: Asked) -> Outcome:
     the same people.
     """
     started = time.process_time()
+    estimator = task.candidate.estimator
     generator = np.random.default_rng([task.seed, task.repeat])
     kept, held_out = split_rows(table, generator)
     noise = NoiseSource.seeded(task.seed).named(f"{task.candidate.label}, split {task.repeat}")
     try:
         release = _published(kept, task.candidate, noise)
+        if estimator and estimator not in release.law.estimators:
+            # Refused with the names that there are.
+            release.law.estimate_by(estimator, release, Tabulation())
     except SfumatoError as error:
         spent = time.process_time() - started
         return Outcome(task.candidate.label, task.repeat, str(error), {}, {}, {}, {}, spent)
@@ -135,8 +143,10 @@ def run_task(task: Task, table: PrivateTable, asked: Asked) -> Outcome:
     )
     margin = members.margin()
     numbers = {
-        **measure_answers(release, kept, asked.workload),
-        **measure_distances(release, kept, asked.tables),
+        **measure_answers(release, kept, asked.workload, estimator=estimator),
+        **measure_distances(
+            release, kept, asked.tables, estimator=estimator, is_each_told=asked.is_each_told
+        ),
         **measure_models(release, members, outside),
         **_rare(trial, margin),
         LINKABLE_WITH: float(trial.present.is_linkable.sum()),

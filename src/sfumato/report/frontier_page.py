@@ -46,6 +46,7 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
         for each in shown
         if each.candidate.method
     )
+    used = (comparison.uses(), comparison.sizes(), comparison.named_tables(), comparison.equal_risk())
     return Document(
         eyebrow="sfumato compare",
         title="Risk and use of designs on one table",
@@ -60,7 +61,7 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
             Section("The numbers", (Grid.of(comparison.table()),)),
             Section(
                 "What they are good for",
-                tuple(map(Grid.of, (comparison.uses(), comparison.sizes(), comparison.equal_risk()))),
+                tuple(Grid.of(each) for each in used if each.rows),
             ),
             Section("Publish by one of them", (Listing("Commands", commands),)),
         ),

@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato import DistributionResampling, RandomizedResponse
-from sfumato.compare.distances import DISTANCES, choose_tables, distances, measure_distances
+from coded_tables import table_of
+from sfumato import DistributionResampling, RandomizedResponse, compare_designs
+from sfumato.compare.designs import RAW, candidate, read_candidates
+from sfumato.compare.distances import (
+    DISTANCES,
+    asked_tables,
+    choose_tables,
+    distances,
+    measure_distances,
+    uncertainty,
+)
 from sfumato.compare.models import BAYES, TREE, measure_models
 from sfumato.custody.audit.people import people_of
 from sfumato.custody.audit.raw import raw_release
+from sfumato.errors import ParameterError
 from sfumato.testing import release_in_memory, sample_table
 
 
@@ -75,3 +85,55 @@ def test_models_are_judged_on_people_outside():
     resampled = release_in_memory(table, DistributionResampling(), seed=1)
     guessed = measure_models(resampled, people, people)
     assert guessed[TREE] == guessed[BAYES] == pytest.approx(most)
+
+
+def test_named_tables_are_told_each_by_itself(tmp_path):
+    """The table itself is at no distance and has the true association; Xiao and Tao's answer loses most of it, exact margins none."""
+    generator = np.random.default_rng(3)
+    public = generator.integers(3, size=1_500)
+    secret = np.where(generator.random(1_500) < 0.7, public, generator.integers(3, size=1_500))
+    table = table_of([3, 2, 3], [public, generator.integers(2, size=1_500), secret])
+    designs = (
+        RAW,
+        candidate("anatomy", {"l_value": 2}, estimator="xiao-tao"),
+        candidate("anatomy", {"l_value": 2}),
+    )
+    found = compare_designs(
+        table, tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=1,
+        tables=[["x0", "s"], ["x0", "x1"], ["x0", "x1", "s"]],
+    )  # fmt: skip
+    raw, paper, own = (each.numbers for each in found.points)
+    assert raw["total variation of x0, s"] == raw["L2 of x0, x1, s"] == 0
+    truth = uncertainty(np.asarray(table.count_by(["x0", "s"]).counts, float))
+    assert raw["uncertainty of s by x0"] == pytest.approx(truth, abs=0.03)
+    assert paper["uncertainty of s by x0"] < 0.5 * truth
+    assert own["uncertainty of s by x0"] == pytest.approx(truth, rel=0.3)
+    assert paper["uncertainty of x1 by x0"] == pytest.approx(raw["uncertainty of x1 by x0"])
+    assert paper["total variation of x0, s"] > 2 * own["total variation of x0, s"]
+    assert raw["total variation, 2-way"] == 0
+    assert len(found.named_tables().rows) == 9
+    assert "x0, x1, s" in found.summary()
+
+
+def test_tables_that_cannot_be_are_told_together():
+    """Unknown attributes and one attribute twice, all at once."""
+    with pytest.raises(ParameterError) as refused:
+        asked_tables(sample_table(200).schema, [["sex", "height"], ["sex", "sex"], []])
+    assert "no 'height'" in str(refused.value)
+    assert "sex, sex: a table is over different attributes" in str(refused.value)
+
+
+def test_an_estimator_of_another_law_is_a_refusal_and_an_unknown_one_a_fault(tmp_path):
+    """Randomized response has no xiao-tao: the design is a row with its sentence; a name that nothing has is told with its line."""
+    path = tmp_path / "designs.toml"
+    one = '[[design]]\nmethod = "randomized-response"\nretention = 0.8\nestimator = "{}"\n'
+    path.write_text(one.format("xiao-tao"), encoding="utf-8")
+    designs = read_candidates(path)
+    assert designs[1].label == "randomized-response retention=0.8 by xiao-tao"
+    found = compare_designs(
+        sample_table(300), tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=1
+    )
+    assert "no estimator 'xiao-tao'" in found.points[1].refusal
+    path.write_text(one.format("xiao"), encoding="utf-8")
+    with pytest.raises(ParameterError, match="line 1: no release has an estimator 'xiao'"):
+        read_candidates(path)

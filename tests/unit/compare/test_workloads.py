@@ -159,3 +159,24 @@ def test_a_difference_between_merged_groups_is_not_asked():
     told = in_terms_of(release, table, [merged, apart])
     assert told[0] is None
     assert told[1] is not None
+
+
+def test_another_estimator_gives_values_without_intervals():
+    """Xiao and Tao's answers to counts and differences are those of the release's own door; nothing is covered, nothing refused."""
+    table = skewed()
+    release = release_in_memory(table, Anatomy(l_value=2), seed=1)
+    counts = question(table, "x0 = 'x0-0' AND s = 's-1'")
+    difference = question(table, "s = 's-1'", "x0 = 'x0-0'", "x0 = 'x0-1'")
+    found = ask(release, [counts, difference], estimator="xiao-tao")
+
+    def told(text):
+        return release.query(text, estimator="xiao-tao").estimate
+
+    shares = [told(f"x0 = 'x0-{code}' AND s = 's-1'") / told(f"x0 = 'x0-{code}'") for code in (0, 1)]
+    assert found.values.tolist() == pytest.approx([told("x0 = 'x0-0' AND s = 's-1'"), shares[0] - shares[1]])
+    assert np.isnan([found.low, found.high, found.errors]).all()
+    asked = make_workload("cells", table.schema, table.source, 40, 3, sensitive="s")
+    by_law, by_paper = (measure_answers(release, table, asked, estimator=each) for each in ("", "xiao-tao"))
+    assert by_paper["refused"] == 0
+    assert np.isnan(by_paper["covered"])
+    assert by_paper["error"] > by_law["error"]
