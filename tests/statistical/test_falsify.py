@@ -10,14 +10,26 @@ import dataclasses
 import numpy as np
 import pytest
 
-from sfumato import METHODS, Anatomy, ColumnizedCounts, NoisyMarginals, RandomizedResponse, falsify
+from sfumato import (
+    METHODS,
+    Anatomy,
+    ColumnizedCounts,
+    DistributionResampling,
+    NoisyMarginals,
+    RandomizedResponse,
+    SPLUGen,
+    falsify,
+)
 from sfumato.chance.noise import DiscreteLaplace
 from sfumato.custody.audit import falsifying
 from sfumato.custody.audit.neighbours import distinguish
 from sfumato.custody.audit.probing_tables import TOY_SCHEMA
+from sfumato.custody.audit.truth_checks.agreement import Alike
+from sfumato.custody.audit.truth_checks.p_values import bernstein
 from sfumato.data.coded_rows import CodedRows
 from sfumato.errors import ParameterError
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.values.schema import Attribute, Role, Schema
 
 
 @pytest.mark.parametrize("name", METHODS.members)
@@ -45,6 +57,113 @@ def test_a_tampered_matrix_is_refuted():
     found = falsify(TamperedMatrix(retention=0.5), repeats=10, seed=2)
     assert found.is_refuted
     assert "against the stated matrix" in found.verdict
+
+
+TWO_SECRETS = Schema(
+    attributes=(
+        *TOY_SCHEMA.attributes,
+        Attribute(name="income", role=Role.SENSITIVE, categories=("low", "middle", "high", "top")),
+    )
+)
+
+
+class PublishedAs(RandomizedResponse):
+    """Rows of another design, under the law of this one."""
+
+    other: dict[str, float]
+
+    def publish(self, table, noise):
+        """What the other one publishes, with what this one states."""
+        stated = super().publish(table, noise)
+        weaker = RandomizedResponse(retention=self.other, attributes=tuple(self.other))
+        return dataclasses.replace(weaker.publish(table, noise), law=stated.law)
+
+
+@pytest.mark.parametrize(
+    ("stated", "other", "schema"),
+    [
+        ({"illness": 0.5, "income": 0.5}, {"illness": 0.5, "income": 0.65}, TWO_SECRETS),
+        ({"place": 0.5}, {"place": 0.65}, TOY_SCHEMA),
+        (
+            {"place": 0.5, "year": 0.5, "illness": 0.5},
+            {"place": 0.65, "year": 0.5, "illness": 0.5},
+            TOY_SCHEMA,
+        ),
+    ],
+    ids=["the second secret", "a public attribute", "one of all, of which none is as it is"],
+)
+def test_a_tampered_matrix_of_any_attribute_is_refuted(stated, other, schema):
+    """Categories are about equally frequent, so that no margin shows it; the twin publishes what it states."""
+    tampered, twin = (
+        PublishedAs(retention=stated, attributes=tuple(stated), other=rows) for rows in (other, stated)
+    )
+    found = falsify(tampered, schema=schema, repeats=10, seed=2)
+    assert found.is_refuted, found.summary()
+    assert "against the stated matri" in found.verdict
+    assert not falsify(twin, schema=schema, repeats=10, seed=2).is_refuted
+
+
+def with_own_values(release, table, share):
+    """The rows of a release, some of which show the value of somebody with the same public values instead."""
+    held, rows = table.source.codes, release.sources["rows"]
+    own = {}
+    for place, year, illness in zip(held["place"], held["year"], held["illness"], strict=True):
+        own.setdefault((int(place), int(year)), []).append(int(illness))
+    codes = {name: column.copy() for name, column in rows.codes.items()}
+    generator = np.random.default_rng(6)
+    for row in np.flatnonzero(generator.random(len(codes["place"])) < share):
+        mine = own[int(codes["place"][row]), int(codes["year"][row])]
+        codes["illness"][row] = mine[generator.integers(len(mine))]
+    sources = {**release.sources, "rows": CodedRows(rows.schema, codes)}
+    return type(release)(None, release.manifest, sources, release.engine)
+
+
+@pytest.mark.parametrize(
+    "design", [SPLUGen(gamma=2), DistributionResampling()], ids=lambda each: str(each.method)
+)
+def test_values_that_were_not_drawn_are_refuted(monkeypatch, design):
+    """A third of the rows keep what is their own: margins stay, people like nobody else show it. As they are, they are not refuted."""
+    assert not falsify(design, repeats=5, seed=7).is_refuted
+    publish = falsifying._publish
+    monkeypatch.setattr(
+        falsifying,
+        "_publish",
+        lambda table, made, noise: with_own_values(publish(table, made, noise), table, 1 / 3),
+    )
+    found = falsify(design, repeats=5, seed=7)
+    assert found.is_refuted, found.summary()
+    assert "people" in found.verdict
+
+
+class Boasting(NoisyMarginals):
+    """Promises half of the epsilon that its noise has."""
+
+    def guarantees(self, schema):
+        """As if noise were twice as large."""
+        return tuple(each.model_copy(update={"epsilon": 0.5}) for each in super().guarantees(schema))
+
+
+def test_a_promise_beyond_the_law_is_refuted_and_not_left_out():
+    """Its releases cannot be opened; that is a witness and no reason to try nothing."""
+    found = falsify(Boasting(epsilon=1.0), repeats=1, trials=100, seed=1)
+    assert found.is_refuted
+    assert "do not follow from its law" in found.verdict
+
+
+def test_people_alike_by_hand():
+    """Two groups; one of three with true values 0, 0, 1 that shows 0, 1, 1, and somebody alone who shows the own value."""
+    alike = Alike("s", np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 2.0], [0.0, 1.0]]))
+    channel = np.array([[0.75, 0.25], [0.25, 0.75]])
+    # Shares 2/3, 1/3 and 0, 1: observed 2/3 + 2/3 + 1; expected 2 (3/4 2/3 + 1/4 1/3) + (1/4 2/3 + 3/4 1/3) + 3/4.
+    found = alike.against(channel)
+    assert (
+        "agree with those of people alike by 2.3 rows, expected are 2.3 (standard deviation 0.5)"
+        in found.sentence
+    )
+    mean = 2 * (7 / 12) + 5 / 12 + 3 / 4
+    spread = 2 * (13 / 36 - 49 / 144) + (7 / 36 - 25 / 144) + 3 / 16
+    assert found.p_value == pytest.approx(bernstein(7 / 3, mean, spread))
+    assert "1 of 1 show their own value, expected are 0.5" in alike.kept_by_loners(0.5).sentence
 
 
 def test_noise_30_percent_too_small_is_refuted(monkeypatch):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.custody.audit.people import People, recode
+from sfumato.custody.audit.truth_checks.agreement import Alike, agreements, people_alike
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
 from sfumato.data.private_table import PrivateTable
 from sfumato.laws.believing.targets import places_among
@@ -19,9 +20,10 @@ from sfumato.values.arrays import Floats, Integers
 
 
 def perturbed(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
-    """Margins of perturbed attributes, and agreement of sensitive values with their public group."""
+    """Margins of perturbed attributes, and agreement of their values with those of people alike in all else."""
     law = release.law
     assert isinstance(law, PerturbedRows)
+    del people
     for name, distortion in law.distortions.items():
         codes = recode(table, release.schema[name])
         if codes is None:
@@ -29,10 +31,7 @@ def perturbed(release: Release, people: People, table: PrivateTable) -> Iterator
         true = np.zeros(distortion.size)
         np.add.at(true, codes, table.count_by([name]).counts)
         yield _margin(name, release.count_by([name]).counts, true, distortion.dense())
-    rows = law.grouped_rows(release, [each.name for each in people.public], people.sensitive.name)
-    if rows is not None:
-        places = places_among(people.rows, rows.combinations)
-        yield _agreement(people, places, rows.counts, rows.channel)
+    yield from agreements(release, table, {name: each.dense() for name, each in law.distortions.items()})
 
 
 def _margin(name: str, published: Integers, true: Floats, channel: Floats) -> TruthCheck:
@@ -48,28 +47,6 @@ def _margin(name: str, published: Integers, true: Floats, channel: Floats) -> Tr
         f"published {name} against the stated matrix",
         min(1.0, min(values) * len(values)),
         f"Counts of its {len(values)} categories lie up to {worst:,.0f} rows from what the matrix makes of the true ones.",
-    )
-
-
-def _agreement(people: People, places: Integers, published: Floats, channel: Floats) -> TruthCheck:
-    """How far published values agree with their group's true composition: what a wrong matrix changes most.
-
-    Each published row counts for the share that its shown value truly has in its public group: a sum of independent
-    draws between 0 and 1, whose mean and variance the matrix gives.
-    """
-    true = np.zeros_like(published)
-    inside = places >= 0
-    np.add.at(true, (places[inside], people.truth[inside]), 1)
-    shares = true / np.maximum(true.sum(axis=1, keepdims=True), 1)
-    means, squares = shares @ channel.T, shares**2 @ channel.T
-    expected = float((true * means).sum())
-    variance = float((true * (squares - means**2)).sum())
-    observed = float((published * shares).sum())
-    return TruthCheck(
-        f"published {people.sensitive.name} within public groups against the stated matrix",
-        bernstein(observed, expected, variance),
-        f"Published values agree with their group's true ones by {observed:,.1f} rows, expected are {expected:,.1f} "
-        f"(standard deviation {np.sqrt(variance):,.1f}).",
     )
 
 
@@ -94,14 +71,18 @@ def sampled(release: Release, people: People, table: PrivateTable) -> Iterator[T
         )
     # Groups that were not cut hold every row once, like plain perturbation.
     whole = rows.kept >= 1
-    kept = np.where((places >= 0) & whole[np.maximum(places, 0)], places, -1)
-    yield _agreement(people, kept, np.where(whole[:, np.newaxis], rows.counts, 0), rows.channel)
+    inside = (places >= 0) & whole[np.maximum(places, 0)]
+    true = np.zeros_like(rows.counts)
+    np.add.at(true, (places[inside], people.truth[inside]), 1)
+    shown = np.where(whole[:, np.newaxis], rows.counts, 0)
+    yield Alike(people.sensitive.name, true, shown).against(rows.channel)
 
 
 def decoys(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
-    """Margins of drawn attributes."""
+    """Margins of drawn attributes, and how many people like nobody else show their own value."""
     law = release.law
     assert isinstance(law, DecoyRows)
+    del people
     for name, gamma in law.gamma_by_attribute.items():
         codes = recode(table, release.schema[name])
         if codes is None:
@@ -121,11 +102,14 @@ def decoys(release: Release, people: People, table: PrivateTable) -> Iterator[Tr
             min(1.0, min(values) * len(values)),
             f"Counts of its {len(values)} categories against binomial draws from groups of {gamma}.",
         )
-    del people
+        alike = people_alike(release, table, name, law.gamma_by_attribute)
+        if alike is not None:
+            # Values of a decoy group differ, and every row draws one of them by itself, whatever the groups are.
+            yield alike.kept_by_loners(1 / gamma)
 
 
 def resampled(release: Release, people: People, table: PrivateTable) -> Iterator[TruthCheck]:
-    """Margins of resampled attributes."""
+    """Margins of resampled attributes, and agreement with the true values of people alike: what chance makes of it and no more."""
     law = release.law
     assert isinstance(law, ResampledRows)
     del people
@@ -141,3 +125,6 @@ def resampled(release: Release, people: People, table: PrivateTable) -> Iterator
             min(1.0, min(values) * len(values)),
             f"Counts of its {len(values)} categories against binomial draws from the true ones.",
         )
+        alike = people_alike(release, table, name, law.attributes)
+        if alike is not None:
+            yield alike.against(np.tile(true / number, (len(true), 1)))
