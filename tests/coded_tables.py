@@ -9,8 +9,8 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.values.schema import Schema
 
 
-def table_of(sizes, codes):
-    """A table in memory: attributes x0, x1, ... are public, the last one is sensitive."""
+def table_of(sizes, codes, *, ordered=False):
+    """A table in memory: attributes x0, x1, ... are public, with categories in an order or not, the last one is sensitive."""
     names = [*(f"x{place}" for place in range(len(sizes) - 1)), "s"]
     schema = Schema.from_dict(
         {
@@ -18,6 +18,7 @@ def table_of(sizes, codes):
                 name: {
                     "role": "sensitive" if name == "s" else "quasi-identifier",
                     "categories": [f"{name}-{code}" for code in range(size)],
+                    "ordered": ordered and name != "s",
                 }
                 for name, size in zip(names, sizes, strict=True)
             }

@@ -140,14 +140,18 @@ MILD_AND_STRONG = {
 @pytest.mark.slow
 @pytest.mark.parametrize("method", MILD_AND_STRONG)
 def test_more_protection_is_less_risk_by_every_method_that_publishes_rows(method):
-    """The headline falls from the mildest parameter to a strong one on each of the same five splits, once in 32 by luck.
+    """The headline falls from the mildest parameter to a strong one on the same five splits, beyond a one-sided interval at 99 %.
 
-    A first version asked for a mean beyond an interval at 99 %, which the 6 points of generalization did not reach on five splits; the
-    others did. Noisy tables and columns cost nothing measurable on this table at any epsilon, and are not here. Twin: the order turned round.
+    Categories are in an order. Where they are not, generalization cannot cut between the rare ones, which people of small groups have:
+    all of them are one class already at k = 2, nobody in it is found, and no larger k can protect them more (6 points of fall with a
+    deviation of 5 a split, for 35 with 3). Noisy tables and columns cost nothing measurable on this table at any epsilon, and are not
+    here. Twin: the order turned round.
     """
     generator = np.random.default_rng(22)
     first, second = (generator.choice(60, 3_000, p=falling(60)) for _ in range(2))
-    table = table_of([60, 60, 8], [first, second, (first + generator.integers(0, 6, 3_000)) % 8])
+    table = table_of(
+        [60, 60, 8], [first, second, (first + generator.integers(0, 6, 3_000)) % 8], ordered=True
+    )
     excess = []
     for parameters in MILD_AND_STRONG[method]:
         design = METHODS.make(method, dict(parameters))
@@ -155,8 +159,10 @@ def test_more_protection_is_less_risk_by_every_method_that_publishes_rows(method
         each = [measure((trial,), people.margin())[LINKABLE].difference.excess for trial in trials]
         excess.append(np.array(each))
     falls = excess[0] - excess[1]
-    assert (falls > 0).all()
-    assert not (-falls > 0).all()
+    # Student's t at 99 % on four degrees of freedom; a quarter for splits that overlap.
+    half = 3.7469 * np.sqrt((1 / 5 + 1 / 4) * falls.var(ddof=1))
+    assert falls.mean() > half
+    assert not -falls.mean() > half
 
 
 def planted(generator, wards=2_000, holders=8, clusters=20):
