@@ -77,6 +77,8 @@ def noise_spread(formula: Formula, place: Floats, covariance: Floats) -> float:
 
 def _directions(covariance: Floats) -> tuple[Floats, Floats]:
     """Along which noise goes, with its variance there; what is rounding is left out."""
+    if not covariance.any():
+        return np.zeros(0), np.zeros((0, len(covariance)))
     sizes, vectors = np.linalg.eigh(covariance)
     kept = np.abs(sizes) > 1e-12 * float(np.abs(sizes).max(initial=0.0))
     return sizes[kept], vectors.T[kept]

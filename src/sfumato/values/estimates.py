@@ -190,20 +190,14 @@ class Estimates:
             ``(k, n)``.
         """
         whole = self._whole_covariance()
-        is_unknown = np.isnan(whole)
-        covariance = np.where(is_unknown, 0.0, whole)
         sizes, errors = np.abs(weights), self.standard_errors
-        combined = weights @ covariance @ weights.T
-        rounding = ROUNDING * _each_by_itself(sizes, np.abs(covariance))
-        # |correlation| <= 1: no pair of terms adds more than the product of their standard errors.
-        unknown = _each_by_itself(sizes * errors, is_unknown.astype(np.float64)) if is_unknown.any() else 0.0
+        combined, rounding, unknown, is_open = _combined_covariances(weights, whole, errors)
         # Where a variance had to be raised to what is possible, so is that of everything it is part of.
-        raised = np.clip(self.variances - np.diagonal(covariance), 0, None)
+        raised = np.clip(self.variances - np.nan_to_num(np.diagonal(whole)), 0, None)
         variances = np.diagonal(combined) + weights**2 @ raised + unknown
         largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
-        if is_unknown.any():
-            combined = np.where(sizes @ is_unknown @ sizes.T > 0, np.nan, combined)
+        combined = np.where(is_open, np.nan, combined)
         bounds = _combined_ends(weights, *self.ends())
         certainty = _exact_between(self._weakest(weights), *bounds)
         # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
@@ -326,6 +320,27 @@ class Estimates:
                 "Ask for a smaller table, or for the combination itself as a query."
             )
         return self.covariance
+
+
+def _combined_covariances(
+    weights: npt.NDArray[Any], whole: Floats, errors: Floats
+) -> tuple[Floats, Floats, Floats, Booleans]:
+    """What is known of the covariance of combinations, what rounding may have made of it, what the unknown may add, and where it does."""
+    number, sizes = len(weights), np.abs(weights)
+    nothing, nowhere = np.zeros(number), np.zeros((number, number), bool)
+    if not whole.any():
+        # Exact tables, which may be large: products of zeros take as long as others.
+        return np.zeros((number, number)), nothing, nothing, nowhere
+    is_unknown = np.isnan(whole)
+    has_unknown = bool(is_unknown.any())
+    covariance = np.where(is_unknown, 0.0, whole) if has_unknown else whole
+    rounding = ROUNDING * _each_by_itself(sizes, np.abs(covariance))
+    combined = weights @ covariance @ weights.T
+    if not has_unknown:
+        return combined, rounding, nothing, nowhere
+    # |correlation| <= 1: no pair of terms adds more than the product of their standard errors.
+    unknown = _each_by_itself(sizes * errors, is_unknown.astype(np.float64))
+    return combined, rounding, unknown, np.asarray(sizes @ is_unknown @ sizes.T > 0)
 
 
 def _combined_ends(weights: npt.NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:

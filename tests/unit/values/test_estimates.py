@@ -332,3 +332,18 @@ def test_a_group_whose_other_cells_are_surely_empty_is_all_of_it():
     found = counts.ratios([[1, 0]], [[1, 1]])
     assert found.is_exact.all()
     assert found.values.tolist() == [1]
+
+
+def test_combinations_without_covariance_have_the_variance_that_had_to_be_raised():
+    """A covariance of nothing and variances of 4 and 9: of the sum 13, of the difference 13; of an exact table 0, as by all its products."""
+    raised = Estimates(np.array([3.0, 5.0]), np.array([4.0, 9.0]), np.zeros((2, 2)))
+    found = raised.linear(np.array([[1.0, 1.0], [1.0, -1.0]]))
+    assert found.variances.tolist() == pytest.approx([13.0, 13.0])
+    exact = Estimates(np.array([3.0, 5.0]), np.zeros(2), np.zeros((2, 2)))
+    nearly = Estimates(np.array([3.0, 5.0]), np.zeros(2), np.full((2, 2), 1e-300))
+    weights = np.array([[1.0, 1.0], [2.0, -1.0]])
+    for one in (exact.linear(weights), nearly.linear(weights)):
+        assert one.values.tolist() == [8.0, 1.0]
+        assert one.variances.tolist() == pytest.approx([0.0, 0.0], abs=1e-200)
+        assert one.covariance is not None
+        assert np.abs(one.covariance).max() < 1e-200
