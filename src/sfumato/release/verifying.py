@@ -13,10 +13,10 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
 from sfumato.laws import WITHHELD_PROMISE
 from sfumato.release.loading import load_release
-from sfumato.release.manifest import Manifest
+from sfumato.release.manifest import MANIFEST_NAME, Manifest
 from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.release import Release
-from sfumato.release.signature import read_public_key
+from sfumato.release.signature import SIGNATURE_NAME, read_public_key
 from sfumato.release.storage import source_of
 from sfumato.values.number_text import capital, counted
 
@@ -120,6 +120,7 @@ def verify_release(
                 "holds",
                 "Checksums fit, which shows accidental changes; whoever changes files can change checksums too.",
             ),
+            *_unnamed_files(release),
             *_rows(release),
             *(_promise(*each) for each in judged(release)),
             *([Check("promises", "cannot be told", WITHHELD_PROMISE)] if release.law.is_withheld else []),
@@ -152,6 +153,24 @@ def refuse_broken_promises(folder: Path, manifest: Manifest, *, engine: Engine) 
                 f"what was written breaks the promise it was made for: {judgement.sentence}. The private table may have "
                 "changed while it was read. Nothing was published; try again when it is at rest."
             )
+
+
+def _unnamed_files(release: Release) -> Iterator[Check]:
+    """Files beside those that the manifest names: published with them, and looked at by nothing."""
+    assert release.folder is not None
+    named = {MANIFEST_NAME, README_NAME, SIGNATURE_NAME}
+    for table in release.tables:
+        named |= {each.path for each in table.parts} or {table.path}
+    found = (
+        each.relative_to(release.folder).as_posix() for each in release.folder.rglob("*") if not each.is_dir()
+    )
+    if surplus := [each for each in found if each not in named]:
+        yield Check(
+            "other files",
+            "red flag",
+            f"The folder holds {counted(len(surplus), 'file')} that the manifest does not name: nothing says what they are or tell. "
+            "Take them out before the release is passed on.",
+        )
 
 
 def _rows(release: Release) -> Iterator[Check]:

@@ -124,6 +124,18 @@ def test_other_words_beside_the_manifest_are_pointed_out(signed, tmp_path):
     assert "rely on the manifest" in found["README.md"].sentence
 
 
+def test_files_that_the_manifest_does_not_name_are_pointed_out(signed, tmp_path):
+    """They are passed on with the release: notes, a key, the rows themselves. Their names may tell, and are not repeated."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    assert "other files" not in {each.about for each in verify_release(folder).checks}
+    (folder / "notes").mkdir()
+    (folder / "notes" / "smith.csv").write_text("seed\n1\n")
+    found = {each.about: each for each in verify_release(folder).checks}
+    assert found["other files"].verdict == "red flag"
+    assert "1 file that" in found["other files"].sentence
+    assert "smith" not in found["other files"].sentence
+
+
 def test_a_cell_outside_the_list_is_refused(signed, tmp_path):
     """Every table is read whole."""
     folder = shutil.copytree(signed[0], tmp_path / "release")
