@@ -90,7 +90,7 @@ def calibrate(
     names = None if attributes is None else attribute_names(attributes)
     settings = parse_settings(goal)
     chosen: Calibration | GammaAdvice | MeasuredChoice
-    if is_measured(settings):
+    if is_measured(method, settings):
         if private is None:
             raise ParameterError(
                 "goals on measured risk or error need the private rows. Give DATA.", parameter="goal"

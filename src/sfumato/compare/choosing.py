@@ -19,6 +19,7 @@ from sfumato.compare.task import Outcome
 from sfumato.compare.workload import WorkloadName
 from sfumato.custody.audit.caps import CONTROL_SHARE
 from sfumato.custody.audit.measuring import LINKABLE
+from sfumato.custody.choose import METHODS_WITH_GOALS
 from sfumato.custody.in_memory import in_memory
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
@@ -116,9 +117,19 @@ class MeasuredChoice:
         }
 
 
-def is_measured(goal: Mapping[str, Any]) -> bool:
-    """Whether a goal is one of those that only measuring answers."""
-    return bool(goal) and set(goal) <= set(GOALS)
+def is_measured(method: str, goal: Mapping[str, Any]) -> bool:
+    """Whether only measuring answers a goal: it is one of those, or the method has no formula for any.
+
+    Raises
+    ------
+    ParameterError
+        When the method has none and there is no such goal.
+    """
+    METHODS.get(method)
+    if method in METHODS_WITH_GOALS:
+        return bool(goal) and set(goal) <= set(GOALS)
+    _bounds(goal)
+    return True
 
 
 def choose_by_measuring(

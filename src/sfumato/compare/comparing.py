@@ -130,12 +130,14 @@ def compare_designs(
         "tables": named and list(map(list, named)),
     }
     started = _settled(folder, held, attribute, asked_for, seed)
+    # What is refused here leaves nothing behind.
     asked = Asked(
         attribute,
         _workload(held, rows, attribute, workload, questions, queries, started["seed"]),
         choose_tables(held.schema, started["seed"]) if named is None else named,
         is_each_told=named is not None,
     )
+    _write_down(folder, started)
     tasks = [
         Task(each, repeat, started["seed"], repeat < classifier_repeats)
         for repeat in range(repeats)
@@ -185,7 +187,7 @@ def _workload(
 def _settled(
     folder: Path, table: PrivateTable, sensitive: str, asked_for: Mapping[str, Any], seed: int | None
 ) -> dict[str, Any]:
-    """What the run was started with, written down; another table or workload in the same folder is refused."""
+    """What the run was or is to be started with; another table or workload in the same folder is refused."""
     digest = hashlib.sha256(sensitive.encode())
     codes = table.source.codes  # type: ignore[attr-defined]
     for name in table.schema.publishable.names:
@@ -202,17 +204,23 @@ def _settled(
                 parameter="out",
             )
         return known
-    # Its owner's alone: who knows all rows but one can tell the last from a digest, and from figures about few people much.
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if any(folder.iterdir()):
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ParameterError(
             f"{folder} is not empty and holds no comparison. Choose a new folder.", parameter="out"
         )
-    started = {**asked, "seed": _drawn_seed() if seed is None else seed}
+    return {**asked, "seed": _drawn_seed() if seed is None else seed}
+
+
+def _write_down(folder: Path, started: Mapping[str, Any]) -> None:
+    """Keep what a run was started with in its folder, unless it is there."""
+    path = folder / RUN_FILE
+    if path.is_file():
+        return
+    # Its owner's alone: who knows all rows but one can tell the last from a digest, and from figures about few people much.
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with write_whole(path, parameter="out") as (temporary,):
         temporary.touch(mode=0o600)
         temporary.write_text(json.dumps(started), encoding="utf-8")
-    return started
 
 
 def _drawn_seed() -> int:

@@ -65,7 +65,7 @@ def test_a_goal_that_no_gamma_meets_writes_no_design(run, folder):
     [
         (("--goal", "epsilom=1"), "did you mean 'epsilon'"),
         (("--goal", "max-risk=0.2"), "Name the data"),
-        (("--method", "anatomy", "--goal", "epsilon=1"), "chosen for a goal"),
+        (("--method", "anatomy", "--goal", "epsilon=1"), "there is no measured goal 'epsilon'"),
         (("--method", "splu-gen", "--goal", "allowed_error_probability=2"), "less than 1"),
     ],
 )

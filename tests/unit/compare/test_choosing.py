@@ -108,7 +108,10 @@ def test_goals_that_are_none_are_refused(name, value):
     """A number above 0, of a goal that exists."""
     with pytest.raises(ParameterError, match=r"must be a number above 0|there is no measured goal"):
         choose_by_measuring(sample_table(300), "anatomy", {name: value})
-    assert not is_measured({"epsilon": 1.0})
+    assert not is_measured("randomized-response", {"epsilon": 1.0})
+    assert is_measured("randomized-response", {"risk": 0.1})
+    with pytest.raises(ParameterError, match="did you mean 'risk'"):
+        is_measured("anatomy", {"rsk": 0.1})
 
 
 def test_every_method_has_a_coarse_grid():

@@ -226,6 +226,8 @@ def test_too_few_people_and_unasked_for_questions_are_refused(tmp_path):
     nobody = "sex = 'Female' AND sex = 'Male'"
     with pytest.raises(ParameterError, match="no row satisfies any"):
         run(tmp_path / "none", questions=[nobody])
+    # Nothing is left behind that would refuse the next try.
+    assert not (tmp_path / "none").exists()
     asked = run(tmp_path / "own", questions=[nobody, "job = 'Tech' OR age < 35"])
     assert asked.workload == "own questions"
     assert asked.points[0].error == 0
