@@ -80,7 +80,7 @@ class MeasuredChoice:
     @property
     def tables(self) -> tuple[ResultTable, ...]:
         """What was measured; private."""
-        return (self.comparison.table(), self.comparison.uses())
+        return (self.comparison.table(), self.comparison.uses(), self.comparison.learned())
 
     @property
     def design(self) -> Design:

@@ -55,7 +55,7 @@ def distances(truth: Floats, estimate: Floats) -> dict[str, float]:
     occurs = true > 0
     return {
         "total variation": float(np.abs(true - other).sum() / 2),
-        "Hellinger": float(np.sqrt(max(0.0, 1 - np.sqrt(true * other).sum()))),
+        "Hellinger": float(np.sqrt(np.square(np.sqrt(true) - np.sqrt(other)).sum() / 2)),
         "KL": float((padded * np.log(padded / padded_other)).sum()),
         "L2": float(np.linalg.norm(true - other)),
         "chi-square": float(((true - other)[occurs] ** 2 / true[occurs]).sum()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -193,12 +194,28 @@ class Comparison:
         )
 
     def uses(self) -> ResultTable:
-        """What answers, tables and models of each design are worth."""
+        """What answers of each design are worth."""
         named = {
             "relative error": "relative",
-            "absolute error": "rows off",
+            "absolute error": "off by" if self.workload == "differences" else "rows off",
             "interval score": "interval score",
             "width": "width",
+        }
+        rows = [
+            (each.candidate.label, *each.error_interval, *self._shown(each, named))
+            for each in self.points
+            if not each.refusal
+        ]
+        return ResultTable(
+            "Answers: 95 % interval of the error, other errors, and their intervals",
+            ("design", "error from", "to", *named.values()),
+            tuple(rows),
+            is_private=True,
+        )
+
+    def learned(self) -> ResultTable:
+        """How far tables of each design lie from the true ones, and what models trained on it predict."""
+        named = {
             "total variation, 1-way": "TV 1",
             "total variation, 2-way": "TV 2",
             "total variation, 3-way": "TV 3",
@@ -208,20 +225,21 @@ class Comparison:
         rows = [
             (
                 each.candidate.label,
-                *each.error_interval,
-                *(shown(each.numbers.get(name, float("nan")), "-") for name in named),
+                *self._shown(each, named),
                 "-" if each.predicted is None else each.predicted.present,
             )
             for each in self.points
             if not each.refusal
         ]
         return ResultTable(
-            "What they are good for: 95 % interval of the error, other errors of answers and their intervals, distance of tables, people "
-            "outside predicted rightly, and people in the table by a classifier (empirical privacy)",
-            ("design", "error from", "to", *named.values(), "in the table"),
+            "Distance of tables; people outside predicted, and by a classifier people in the table (empirical privacy)",
+            ("design", *named.values(), "in the table"),
             tuple(rows),
             is_private=True,
         )
+
+    def _shown(self, point: Point, names: Iterable[str]) -> Iterator[Cell]:
+        return (shown(point.numbers.get(name, float("nan")), "-") for name in names)
 
     def named_tables(self) -> ResultTable:
         """Distances of tables that somebody named, and how much one of two attributes tells of the other; no rows where none was."""
@@ -301,7 +319,7 @@ class Comparison:
         ]
         told = [
             each.to_text()
-            for each in (self.table(), self.uses(), self.named_tables(), self.equal_risk())
+            for each in (self.table(), self.uses(), self.learned(), self.named_tables(), self.equal_risk())
             if each.rows
         ]
         return "\n\n".join([*told, *self.disagreements(), *weak, MEASURED])

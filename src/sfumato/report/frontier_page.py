@@ -46,7 +46,13 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
         for each in shown
         if each.candidate.method
     )
-    used = (comparison.uses(), comparison.sizes(), comparison.named_tables(), comparison.equal_risk())
+    used = (
+        comparison.uses(),
+        comparison.sizes(),
+        comparison.learned(),
+        comparison.named_tables(),
+        comparison.equal_risk(),
+    )
     return Document(
         eyebrow="sfumato compare",
         title="Risk and use of designs on one table",
