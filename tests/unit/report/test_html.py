@@ -152,3 +152,17 @@ def test_a_failed_write_leaves_nothing(tmp_path, monkeypatch):
 def test_the_page_carries_the_drawing_library():
     """From the package where it was built, from vl-convert in a bare source tree: the same text."""
     assert vl_convert.javascript_bundle() in render(document())
+
+
+def test_sentences_beside_numbers_wrap_and_tables_of_many_columns_are_dense():
+    """A sentence set like a number ran out of the page, and took the first column's room; so did a dozen columns."""
+    checked = Grid(
+        "Checks",
+        ("about", "p", "numbers"),
+        (("margin", "0.5", "Counts lie up to 25 rows from what is expected."),),
+    )
+    wide = Grid("Wide", tuple(f"column {place}" for place in range(10)), (("1",) * 10,))
+    page = render(Document("", "Title", "Lead", (), (Section("One", (checked, wide)),), ""))
+    assert '<td class="number">0.5</td>' in page
+    assert '<td class="sentence">Counts lie' in page
+    assert page.count('class="wide many dense"') == 1
