@@ -28,6 +28,7 @@ from sfumato.custody.audit.truth_checks.agreement import Alike
 from sfumato.custody.audit.truth_checks.p_values import bernstein
 from sfumato.data.coded_rows import CodedRows
 from sfumato.errors import ParameterError
+from sfumato.methods.columnized_counts.design import counting
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
 from sfumato.values.schema import Attribute, Role, Schema
 
@@ -192,6 +193,29 @@ def test_a_noisy_count_matrix_with_shifted_k_is_refuted(monkeypatch):
     found = falsify(design, trials=200, repeats=20, seed=4)
     assert found.is_refuted
     assert "rows over" in found.verdict
+
+
+def test_rows_in_more_columns_than_their_budget_are_refuted(monkeypatch):
+    """Three columns, of which a row may keep one: kept in all of them, counts add up to three times what they may."""
+    design = ColumnizedCounts(
+        k=3,
+        epsilon=6.0,
+        delta=0.01,
+        column_sets=(("place",), ("year",), ("illness",)),
+        column_budget=1,
+    )
+    honest = falsify(design, trials=100, repeats=5, seed=4)
+    assert not honest.is_refuted, honest.summary()
+    assert any("nobody in more than 1 column" in each.claim for each in honest.tried)
+    counted = counting._count_truncated
+
+    def untruncated(table, schema, cut, coarser, column_budget, noise):
+        return counted(table, schema, cut, coarser, len(cut), noise)
+
+    monkeypatch.setattr(counting, "_count_truncated", untruncated)
+    found = falsify(design, trials=100, repeats=5, seed=4)
+    assert found.is_refuted
+    assert "nobody in more than 1 column" in found.verdict
 
 
 def in_telling_order(table, release):

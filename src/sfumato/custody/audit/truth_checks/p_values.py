@@ -81,6 +81,34 @@ def binomial(successes: int, trials: int, probability: float) -> float:
     return min(1.0, 2 * min(low, high))
 
 
+def positive_noise(excess: float, number: int, ratio: float) -> float:
+    """Upper bound of the probability that the positive parts of so many two-sided geometric draws add up to as much.
+
+    Parameters
+    ----------
+    excess
+        The sum, or less.
+    number
+        Of draws.
+    ratio
+        ``P(g) = (1 - r) / (1 + r) r^|g|``.
+
+    Examples
+    --------
+    A hundred draws of ratio 1/2 have a mean sum of 66.7, and add up to 200 hardly ever.
+
+    >>> positive_noise(60, 100, 0.5), positive_noise(200, 100, 0.5) < 1e-6
+    (1.0, True)
+    """
+    if excess <= 0 or number == 0:
+        return 1.0 if excess <= 0 else 0.0
+    # E exp(s G+) = 1/(1+r) + (1-r)/(1+r) r e^s / (1 - r e^s), for 0 <= s < -log r.
+    steps = -np.log(ratio) * np.linspace(0, 1, 200, endpoint=False)
+    grown = ratio * np.exp(steps)
+    moments = (1 + (1 - ratio) * grown / (1 - grown)) / (1 + ratio)
+    return float(min(1.0, np.exp(np.min(number * np.log(moments) - steps * excess))))
+
+
 def noise_within(about: str, errors: Integers, noise: Noise) -> Iterator[TruthCheck]:
     """How many noises lie within distances of stated probability: exact binomials."""
     if not errors.size:
