@@ -141,13 +141,15 @@ class Comparison:
         )
 
     def weak_attackers(self) -> tuple[str, ...]:
-        """Designs on whose most linkable members the classifier, which knows no law, does better than every attacker who does."""
+        """Designs on whose most linkable members the classifier, which knows no law, does better than every attacker who does.
+
+        On each of the splits where it was run: on one of them it may do so by luck.
+        """
         return tuple(
-            each.candidate.label
-            for each in self.points
-            if each.classifier is not None
-            and each.risk is not None
-            and each.classifier.present > each.risk.present
+            each.label
+            for each in self.candidates
+            if (judged := [one for one in self._by_label[each.label] if one.classifier])
+            and all(_classified(one, score=LINKABLE)[0] > one.present[LINKABLE] for one in judged)
         )
 
     def table(self) -> ResultTable:
