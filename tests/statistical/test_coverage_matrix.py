@@ -86,7 +86,12 @@ def test_a_false_claim_is_seen(monkeypatch):
         (JOINT, {"coverage": 0.93, "coverage_error": 0.004}, None, ""),
         (JOINT, {"coverage": 0.94}, {"coverage": 0.934}, "covers 93.40% in another run"),
         # Three errors of 0.01 below 0.935 need not be known better; two are not enough.
-        (JOINT, {"coverage": 0.94}, {"coverage": 0.9, "coverage_error": 0.01}, "covers 90.00% in another run"),
+        (
+            JOINT,
+            {"coverage": 0.94},
+            {"coverage": 0.9, "coverage_error": 0.01},
+            "covers 90.00% in another run",
+        ),
         (JOINT, {"coverage": 0.94}, {"coverage": 0.91, "coverage_error": 0.01}, ""),
         (JOINT, {"coverage": 0.94}, {"coverage": 0.936}, ""),
         (JOINT, {"coverage": 0.995, "coverage_error": 0.001}, None, "covers 99.5% without a reason"),
