@@ -174,7 +174,7 @@ class Guarantee(Frozen):
 
     def is_within(self, other: Self) -> bool:
         """Whether another promise of the same kind promises as much, or more, given no more."""
-        return self.is_under(other.given) and self.under(other.given) == other.under(self.given)
+        return self.is_under(other.given) and self == other.model_copy(update={"given": self.given})
 
     def is_under(self, conditions: Iterable[str]) -> bool:
         """Whether it takes all of this as known."""

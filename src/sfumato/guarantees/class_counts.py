@@ -16,19 +16,19 @@ from sfumato.values.parts import in_parts
 CELLS_AT_ONCE = 4_000_000
 """Counts over (class, value) held at a time while a release is judged."""
 
-MOST_COMBINATIONS = 6_000_000
+COMBINATIONS_AT_ONCE = 6_000_000
 """Combinations of class and value held at a time; where there are more, a table is read several times."""
 
-COMBINATIONS_WAITING = 1_000_000
+ROWS_WAITING_AT_ONCE = 1_000_000
 """Combinations gathered before they are merged with those counted already; bounds memory."""
 
-KEYS_WAITING = 4_000_000
+KEYS_WAITING_AT_ONCE = 4_000_000
 """The same where a combination is one number, before equal ones are counted; sorted at once rather than merged often."""
 
-MOST_DENSE = 2**28
+DENSE_CELLS_AT_ONCE = 2**28
 """Cells over (class, value) that may be counted in one byte each: 256 MB."""
 
-FEW_DENSE = 2**24
+WIDE_CELLS_AT_ONCE = 2**24
 """Cells up to which four bytes count them: classes of many rows are met where there are few of them."""
 
 DENSE_PER_ROW = 16
@@ -121,7 +121,7 @@ def in_turns(
     if whole is not None:
         yield whole, whole.overall
         return
-    passes, overall = -(-rows // MOST_COMBINATIONS) + 1, overall_of()
+    passes, overall = -(-rows // COMBINATIONS_AT_ONCE) + 1, overall_of()
     for number in range(passes):
         found = rows_of(slice(number, None, passes))
         assert found is not None
@@ -208,19 +208,19 @@ def count_packed(
         Where rows must be told apart column by column.
     """
     later = _later(radices)
-    counted: _Runs = (np.empty(0, np.int64), np.empty(0, np.int64))
+    counted: _Runs = (np.empty(0, np.int64),) * 2
     waiting: list[Integers] = []
     for batch in batches:
         keys = _packed(batch, names, radices, later)
         if part.step > 1:
             keys = keys[_keys_of_classes((keys // size)[:, np.newaxis]) % np.uint64(part.step) == part.start]
         waiting.append(keys)
-        if sum(each.size for each in waiting) > max(KEYS_WAITING, counted[0].size):
+        if sum(each.size for each in waiting) > max(KEYS_WAITING_AT_ONCE, counted[0].size):
             counted, waiting = _joined(counted, waiting), []
-            if part.step == 1 and counted[0].size > MOST_COMBINATIONS:
+            if part.step == 1 and counted[0].size > COMBINATIONS_AT_ONCE:
                 return None
     keys, counts = _joined(counted, waiting)
-    classes, values = np.divmod(keys, size) if size > 1 else (keys, np.zeros(keys.size, np.int64))
+    classes, values = np.divmod(keys, size)
     numbers = np.zeros(keys.size, np.int64)
     np.cumsum(classes[1:] != classes[:-1], out=numbers[1:])
     return ClassCounts(numbers, values, counts, size)
@@ -242,7 +242,7 @@ def count_dense(
         Where rows must be told apart column by column.
     """
     later = _later(radices)
-    most = min(MOST_DENSE, max(DENSE_PER_ROW * rows, CELLS_AT_ONCE))
+    most = min(DENSE_CELLS_AT_ONCE, max(DENSE_PER_ROW * rows, CELLS_AT_ONCE))
     cells: npt.NDArray[Any] = np.zeros(0, np.uint32)
     seen = 0
     for batch in batches:
@@ -252,8 +252,11 @@ def count_dense(
         if last > most:
             return None
         if last > cells.size:
-            grown: npt.NDArray[Any] = np.zeros(last + last // 8, np.uint32 if last <= FEW_DENSE else np.uint8)
-            grown[: cells.size] = np.minimum(cells, np.iinfo(grown.dtype).max)
+            grown: npt.NDArray[Any] = np.zeros(
+                last + last // 8, np.uint32 if last <= WIDE_CELLS_AT_ONCE else np.uint8
+            )
+            # Counts that no longer fit are cut, which the sum shows.
+            grown[: cells.size] = cells
             cells = grown
         np.add.at(cells, keys, cells.dtype.type(1))
         seen += batch.number_of_rows
@@ -264,7 +267,7 @@ def count_dense(
 def _later(radices: Sequence[int | None]) -> int:
     """Combinations of all columns but the first."""
     later = math.prod(each for each in radices[1:] if each is not None)
-    if None in radices[1:] or later * ((radices[0] if radices else None) or 1) >= 2**63:
+    if None in radices[1:] or later * ((radices[0] if radices else None) or 1) > 2**63:
         raise DoesNotFitError
     return later
 
@@ -333,9 +336,9 @@ def _count(
         if part.step > 1:
             found = found[_keys_of_classes(found[:, :by_class]) % np.uint64(part.step) == part.start]
         waiting.append(_distinct(found, np.ones(len(found), np.int64)))
-        if sum(len(each) for each, _ in waiting) > max(COMBINATIONS_WAITING, 2 * len(waiting[0][0])):
+        if sum(len(each) for each, _ in waiting) > max(ROWS_WAITING_AT_ONCE, 2 * len(waiting[0][0])):
             waiting = [_merged(waiting)]
-            if part.step == 1 and len(waiting[0][0]) > MOST_COMBINATIONS:
+            if part.step == 1 and len(waiting[0][0]) > COMBINATIONS_AT_ONCE:
                 return None
     return _merged(waiting)
 
@@ -376,7 +379,7 @@ def _keys(rows: Integers) -> Integers:
     """A number for each row, the same for equal rows and different for others; entries are not negative."""
     ranges = [int(column.max(initial=0)) + 1 for column in rows.T]
     keys = np.zeros(len(rows), np.int64)
-    if math.prod(ranges) < 2**63:
+    if math.prod(ranges) <= 2**63:
         for column, size in zip(rows.T, ranges, strict=True):
             keys *= size
             keys += column

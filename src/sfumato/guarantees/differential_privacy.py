@@ -141,7 +141,7 @@ class DifferentialPrivacy(Guarantee):
         # Rounded up in the last place each: a promise may never be better than what is kept.
         epsilon = math.nextafter(rows_per_unit * self.epsilon, math.inf)
         growth = math.exp(min((rows_per_unit - 1) * self.epsilon, LARGEST_EXPONENT))
-        delta = min(math.nextafter(rows_per_unit * growth * self.delta, math.inf), 1.0) if self.delta else 0.0
+        delta = math.nextafter(rows_per_unit * growth * self.delta, math.inf) if self.delta else 0.0
         if delta >= 1:
             raise ParameterError(
                 f"delta = {self.delta:.3g} for a row says nothing about a unit of {rows_per_unit} rows. Lower delta or epsilon.",

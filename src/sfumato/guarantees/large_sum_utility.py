@@ -100,31 +100,30 @@ def chebyshev_threshold(gamma: int, relative_error: float, error_probability: fl
 
 
 def chernoff_threshold(relative_error: float, error_probability: float) -> float:
-    """The count from which on ``2 exp(-relative_error^2 f / 3)`` keeps the promise; for relative errors up to 1.
+    """The count from which on Chernoff's ``2 exp(-min(relative_error, relative_error^2) f / 3)`` keeps the promise.
 
     Examples
     --------
     >>> round(chernoff_threshold(0.3, 0.05), 1)
     123.0
     """
-    return 3 * math.log(2 / error_probability) / relative_error**2
+    return 3 * math.log(2 / error_probability) / min(relative_error, relative_error**2)
 
 
 def exact_threshold(gamma: int, relative_error: float, error_probability: float) -> int:
     """T_f: the smallest count from which on the exact error probability never exceeds the promised one.
 
     The probability is a sawtooth in the count, so the threshold is one above the last violation; beyond
-    Chebyshev's threshold there is none. An answer exactly at the relative error counts as wrong.
+    Chebyshev's threshold and Chernoff's there is none. An answer exactly at the relative error counts as wrong.
 
     Examples
     --------
     >>> exact_threshold(5, 0.2, 0.05)
     81
     """
-    bounds = [chebyshev_threshold(gamma, relative_error, error_probability)]
-    if relative_error <= 1:
-        bounds.append(chernoff_threshold(relative_error, error_probability))
-    counts = np.arange(1, math.ceil(min(bounds)) + 1)
+    chebyshev = chebyshev_threshold(gamma, relative_error, error_probability)
+    chernoff = chernoff_threshold(relative_error, error_probability)
+    counts = np.arange(1, math.ceil(min(chebyshev, chernoff)) + 1)
     wrong = error_probabilities(counts, gamma, relative_error, boundary="wrong")
     violations = np.flatnonzero(wrong > error_probability)
     return int(counts[violations[-1]]) + 1 if violations.size else 1

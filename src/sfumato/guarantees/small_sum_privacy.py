@@ -336,7 +336,7 @@ def homogeneous_error_probability(group: int, gamma: int, relative_error: float)
     """
     require_gamma(gamma)
     low, _ = accurate_window(group, relative_error)
-    accurate = [shown for shown in range(group + 1) if min(gamma * shown, group) >= low]
+    accurate = [shown for shown in range(group + 1) if gamma * shown >= low]
     chance = Fraction(1, gamma)
     right = sum(math.comb(group, y) * chance**y * (1 - chance) ** (group - y) for y in accurate)
     return float(1 - right)

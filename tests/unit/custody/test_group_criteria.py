@@ -35,9 +35,9 @@ def test_two_groups_by_hand():
 def test_as_the_definitions_say(monkeypatch, at_once, most):
     """Loops over groups of a skewed table with a value that nobody has, however many are worked on at a time or in a pass."""
     monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
-    monkeypatch.setattr(class_counts, "MOST_COMBINATIONS", most)
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", most)
     # By a count for each combination, or in several passes.
-    monkeypatch.setattr(class_counts, "MOST_DENSE", 2**28 if most > 5 else 0)
+    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 2**28 if most > 5 else 0)
     generator = np.random.default_rng(3)
     codes = [
         generator.integers(0, 3, 90),

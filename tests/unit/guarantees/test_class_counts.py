@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from sfumato.guarantees import class_counts
-from sfumato.guarantees.class_counts import DoesNotFitError, count_any, count_dense, count_packed
+from sfumato.guarantees.class_counts import (
+    ClassCounts,
+    DoesNotFitError,
+    classes_of,
+    count_any,
+    count_dense,
+    count_packed,
+)
 from sfumato.values.batches import CodedBatch
 
 NAMES = ["bucket", "place", "job"]
@@ -45,8 +52,8 @@ def dense(counts):
 @pytest.mark.parametrize("is_watched", [True, False])
 def test_both_ways_count_as_one_does_by_hand(waiting, is_watched, monkeypatch):
     """However many combinations wait for each other."""
-    monkeypatch.setattr(class_counts, "COMBINATIONS_WAITING", waiting)
-    monkeypatch.setattr(class_counts, "KEYS_WAITING", waiting)
+    monkeypatch.setattr(class_counts, "ROWS_WAITING_AT_ONCE", waiting)
+    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", waiting)
     size = 4 if is_watched else 1
     packed = count_packed(batches(), NAMES, RADICES, size, WHOLE)
     apart = count_any(batches(), NAMES, size, WHOLE, is_watched=is_watched)
@@ -61,7 +68,7 @@ def test_both_ways_count_as_one_does_by_hand(waiting, is_watched, monkeypatch):
 def test_cells_that_each_have_a_count(at_once, few, monkeypatch):
     """In as many parts as memory allows, with room that grows; classes that no row has are none."""
     monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
-    monkeypatch.setattr(class_counts, "FEW_DENSE", few)
+    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", few)
     parts = [*batches(buckets=3), *batches(2, buckets=40, number=1)]
     found = count_dense(parts, NAMES, RADICES, 4, 10**6)
     assert dense(found) == by_hand(parts)
@@ -72,7 +79,7 @@ def test_cells_that_each_have_a_count(at_once, few, monkeypatch):
 @pytest.mark.parametrize("few", [0, 10**6], ids=["in a byte", "in four"])
 def test_counts_beyond_a_byte_are_counted_otherwise(rows, few, monkeypatch):
     """Never as what is left of them: 256 rows would be none."""
-    monkeypatch.setattr(class_counts, "FEW_DENSE", few)
+    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", few)
     alike = CodedBatch({name: np.zeros(rows, np.int64) for name in NAMES}, rows)
     found = count_dense([alike], NAMES, RADICES, 4, rows)
     assert (found is None) == (few == 0 and rows > 255)
@@ -92,23 +99,95 @@ def test_cells_nearly_all_empty_are_not_counted_one_by_one(monkeypatch):
     high = CodedBatch({"bucket": np.array([10**7]), "place": np.array([1]), "job": np.array([1])}, 1)
     assert count_dense([high], NAMES, RADICES, 4, 1_000) is None
     assert count_dense([high], NAMES, RADICES, 4, 10**9) is not None
-    monkeypatch.setattr(class_counts, "MOST_DENSE", 10**6)
+    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 10**6)
     assert count_dense([high], NAMES, RADICES, 4, 10**9) is None
 
 
-def test_turns_share_the_classes_out():
-    """Every class is in one turn, whole."""
-    turns = [count_packed(batches(), NAMES, RADICES, 4, slice(turn, None, 3)) for turn in range(3)]
-    assert all(each.number_of_classes > 0 for each in turns)
+def either_way(parts, part, *, is_packed):
+    """Counted as numbers, or column by column."""
+    if is_packed:
+        return count_packed(parts, NAMES, RADICES, 4, part)
+    return count_any(parts, NAMES, 4, part, is_watched=True)
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+@pytest.mark.parametrize("number", [2, 3])
+def test_turns_share_the_classes_out(is_packed, number):
+    """Every class is in one turn, whole, and no turn has them all."""
+    turns = [either_way(batches(), slice(turn, None, number), is_packed=is_packed) for turn in range(number)]
+    shares = [each.number_of_classes for each in turns]
+    assert sum(shares) == len(by_hand(batches()))
+    assert min(shares) >= sum(shares) / number / 3
     assert sorted(row for each in turns for row in dense(each)) == by_hand(batches())
 
 
-def test_too_many_combinations_are_not_held(monkeypatch):
-    """All at once is given up; a turn never is."""
-    monkeypatch.setattr(class_counts, "KEYS_WAITING", 5)
-    monkeypatch.setattr(class_counts, "MOST_COMBINATIONS", 20)
-    assert count_packed(batches(), NAMES, RADICES, 4, WHOLE) is None
-    assert count_packed(batches(), NAMES, RADICES, 4, slice(0, None, 2)) is not None
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_too_many_combinations_are_not_held(monkeypatch, is_packed):
+    """All at once is given up; a turn never is, nor what just fits."""
+    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", 5)
+    monkeypatch.setattr(class_counts, "ROWS_WAITING_AT_ONCE", 5)
+    # The same rows again and again: all combinations are there when they are merged.
+    parts = [batches(number=1)[0]] * 8
+    different = len({*zip(*(parts[0].codes[name].tolist() for name in NAMES), strict=True)})
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", different - 1)
+    assert either_way(parts, WHOLE, is_packed=is_packed) is None
+    assert either_way(parts, slice(0, None, 2), is_packed=is_packed) is not None
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", different)
+    assert dense(either_way(parts, WHOLE, is_packed=is_packed)) == by_hand(parts)
+
+
+@pytest.mark.parametrize("radices", [RADICES, [None, None, 4]], ids=["packed", "column by column"])
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_classes_that_are_too_many_come_in_turns_with_the_counts_of_all_rows(
+    monkeypatch, radices, is_watched
+):
+    """Each class once, and in every turn the watched values of the whole table."""
+    for limit in (
+        "KEYS_WAITING_AT_ONCE",
+        "ROWS_WAITING_AT_ONCE",
+        "COMBINATIONS_AT_ONCE",
+        "DENSE_CELLS_AT_ONCE",
+    ):
+        monkeypatch.setattr(class_counts, limit, 30)
+
+    def scan(names):
+        return [CodedBatch({name: each.codes[name] for name in names}, 60) for each in batches()]
+
+    turns = list(classes_of(scan, NAMES, radices, watched=4 if is_watched else None, rows=240))
+    jobs = np.bincount(np.concatenate([each.codes["job"] for each in batches()]), minlength=4)
+    # So many that each turn's share fits, with one to spare.
+    assert len(turns) == 9
+    assert sorted(row for each, _ in turns for row in dense(each)) == by_hand(
+        batches(), is_watched=is_watched
+    )
+    assert all(overall.tolist() == (jobs.tolist() if is_watched else [240]) for _, overall in turns)
+
+
+@pytest.mark.parametrize("order", [[2, 1, 0], [0, 2, 1], [1, 0, 2]])
+def test_classes_may_come_in_any_order(order):
+    """They are put in order before they are counted, with their values and counts."""
+    some = ClassCounts(np.array(order), np.array(order) % 2, 10 * np.array(order) + 1, 2)
+    (found,) = some.parts()
+    assert found.tolist() == [[1, 0], [0, 11], [21, 0]]
+
+
+def test_as_many_cells_as_there_is_room_for_are_counted_one_by_one(monkeypatch):
+    """Twenty cells in room for twenty, and not in room for nineteen."""
+    rows = CodedBatch({"bucket": np.array([0]), "place": np.array([4]), "job": np.array([3])}, 1)
+    for room, fits in ((20, True), (19, False)):
+        monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", room)
+        assert (count_dense([rows], NAMES, RADICES, 4, 1) is not None) == fits
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_of_enormous_numbers_are_numbered_alike_when_they_are_equal(seed):
+    """Whatever their digits: as many numbers as different rows, from 0 on."""
+    draw = np.random.default_rng(seed)
+    rows = draw.choice([0, 1, 2, 3, 5, 2**40], (60, 3))
+    numbers = class_counts._numbered(rows).tolist()
+    pairs = {*zip(map(tuple, rows.tolist()), numbers, strict=True)}
+    different = {*map(tuple, rows.tolist())}
+    assert len(pairs) == len(different) == len({*numbers}) == max(numbers) + 1
 
 
 def test_a_table_without_rows_has_no_class():
@@ -137,3 +216,19 @@ def test_the_largest_number_that_fits_is_packed():
         {"bucket": np.array([largest, largest - 1]), "place": np.array([4, 4]), "job": np.array([3, 3])}, 2
     )
     assert count_packed([rows], NAMES, RADICES, 4, WHOLE).number_of_classes == 2
+
+
+def test_combinations_that_just_fit_a_number_are_packed():
+    """2^63 of them: the last is the largest number there is."""
+    last = CodedBatch(
+        {
+            "bucket": np.array([2**31 - 1, 2**31 - 1]),
+            "place": np.array([2**31 - 1] * 2),
+            "job": np.array([1, 0]),
+        },
+        2,
+    )
+    found = count_packed([last], NAMES, [2**31, 2**31, 2], 2, WHOLE)
+    assert dense(found) == [(1, 1)]
+    with pytest.raises(DoesNotFitError):
+        count_packed([last], NAMES, [2**31, 2**31, 3], 3, WHOLE)

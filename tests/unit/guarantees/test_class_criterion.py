@@ -200,7 +200,13 @@ def test_many_classes_are_judged_in_turns(monkeypatch):
         KAnonymity(k=64, quasi_identifiers=("place",)),
     )
     whole = [promise.judge(published(batches)) for promise in promises]
-    for limit in ("CELLS_AT_ONCE", "MOST_DENSE", "COMBINATIONS_WAITING", "KEYS_WAITING", "MOST_COMBINATIONS"):
+    for limit in (
+        "CELLS_AT_ONCE",
+        "DENSE_CELLS_AT_ONCE",
+        "ROWS_WAITING_AT_ONCE",
+        "KEYS_WAITING_AT_ONCE",
+        "COMBINATIONS_AT_ONCE",
+    ):
         monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
         assert [promise.judge(published(batches)) for promise in promises] == whole
 
@@ -208,7 +214,7 @@ def test_many_classes_are_judged_in_turns(monkeypatch):
 def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
     """Three places, nine rows of one job and one of the other in each: as in the whole table, and far from half and half."""
     batches = [{"place": np.repeat(np.arange(3), 10), "job": np.tile([0] * 9 + [1], 3)}]
-    for limit in ("MOST_DENSE", "KEYS_WAITING", "MOST_COMBINATIONS"):
+    for limit in ("DENSE_CELLS_AT_ONCE", "KEYS_WAITING_AT_ONCE", "COMBINATIONS_AT_ONCE"):
         monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
     verdict = TCloseness(attribute="job", t=0.04).judge(published(batches))
     assert (verdict.holds, verdict.sentence[:6]) == (True, "0 of 3")
@@ -218,7 +224,12 @@ def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
 
 def test_a_few_rows_more_than_fit_are_judged_in_turns_too(monkeypatch):
     """Five rows where four fit: two of each of two places, and one alone."""
-    for limit in ("MOST_DENSE", "COMBINATIONS_WAITING", "KEYS_WAITING", "MOST_COMBINATIONS"):
+    for limit in (
+        "DENSE_CELLS_AT_ONCE",
+        "ROWS_WAITING_AT_ONCE",
+        "KEYS_WAITING_AT_ONCE",
+        "COMBINATIONS_AT_ONCE",
+    ):
         monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 4)
     release = published([{"place": np.array([0, 0, 1, 1, 2]), "job": np.array([0, 1, 0, 1, 0])}])
     verdict = LDiversity(attribute="job", l_value=2).judge(release)

@@ -60,7 +60,10 @@ def test_thresholds(gamma, error, allowed, printed, chebyshev, chernoff, exact):
     assert exact_threshold(gamma, error, allowed) == exact
 
 
-@pytest.mark.parametrize(("gamma", "error", "allowed"), [(10, 0.3, 0.05), (5, 0.1, 0.10), (2, 0.5, 0.01)])
+@pytest.mark.parametrize(
+    ("gamma", "error", "allowed"),
+    [(10, 0.3, 0.05), (5, 0.1, 0.10), (2, 0.5, 0.01), (1_000, 2.0, 1e-250), (100, 5.0, 1e-9)],
+)
 def test_the_exact_threshold_is_the_last_violation_plus_one(gamma, error, allowed):
     """Checked by scanning far beyond it."""
     threshold = exact_threshold(gamma, error, allowed)
@@ -103,7 +106,7 @@ def test_no_count_may_violate():
 
 
 def test_a_relative_error_above_one_is_bounded_too():
-    """Chernoff's bound does not hold there, Chebyshev's does: gamma 5, a published count above 2.5 times the true one."""
+    """With the relative error instead of its square: gamma 5, a published count above 2.5 times the true one."""
     threshold = exact_threshold(5, 1.5, 0.01)
     beyond = error_probabilities(range(threshold, threshold + 500), 5, 1.5, boundary="wrong")
     assert (beyond <= 0.01).all()

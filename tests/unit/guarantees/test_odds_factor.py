@@ -146,3 +146,10 @@ def test_a_vacuous_promise_says_so_in_both_languages():
     assert "held by 4 to 4 rows" in kept.sentence
     assert "at least 4 rows hold every published value" in kept.sentence
     assert kept.plain_words.startswith("If 4 to 4 people share")
+
+
+def test_of_fewer_rows_than_the_smallest_count_all_hold_the_value():
+    """Then nothing else is possible before or after, and the odds do not change."""
+    promise = OddsFactor(gamma_by_attribute={"job": 3}, smallest_count=5)
+    assert promise.largest("job", 3) == 0
+    assert promise.largest("job", 15) == 1

@@ -20,6 +20,7 @@ from sfumato.guarantees.reconstruction_privacy.tails import (
     normal_cap,
 )
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.values.bounds import MOST_ROWS
 
 PAPER = {"relative_error": 0.3, "error_probability": 0.3}
 
@@ -253,3 +254,17 @@ def test_the_weakness_that_is_stated_is_the_range_over_the_thesis_grid():
     assert min(found) == pytest.approx(0.8837, abs=5e-5)
     assert max(found) > 0.99999
     assert any("88 % to nearly 100 %" in each for each in SamplePerturbScale.weaknesses)
+
+
+def test_a_tail_as_probable_as_the_promise_says_is_enough():
+    """One row of one value: a quarter comes out too low, which a quarter allows and a little more does not."""
+    options = {"retention": 0.5, "size": 2, "relative_error": 0.3}
+    for probability, rows in ((0.25, 1), (0.2501, 0)):
+        found = exact_caps(np.array([1]), np.array([0]), error_probability=probability, **options)
+        assert min(int(found[0]), 1) == rows
+        assert min(exact_uniform_cap(error_probability=probability, **options), 1) == rows
+
+
+def test_a_cap_beyond_all_tables_is_a_number_of_rows():
+    """So small an error that no table could be too large."""
+    assert promise(relative_error=1e-6, retention=0.01, bound="chernoff").uniform_cap == MOST_ROWS

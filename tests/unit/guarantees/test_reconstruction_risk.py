@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,6 +181,10 @@ def test_a_bound_outside_zero_and_one_is_refused(bound):
     """It is a probability that can be missed."""
     with pytest.raises(ParameterError, match="bound"):
         ReconstructionRisk(sensitive="disease", quasi_identifiers=("sex",), bound=bound)
+    with pytest.raises(ParameterError, match="bound_by_value"):
+        ReconstructionRisk(
+            sensitive="disease", quasi_identifiers=("sex",), bound=0.5, bound_by_value={"Flu": bound}
+        )
 
 
 def test_a_bound_for_an_unknown_value_is_refused():
@@ -250,3 +255,31 @@ def test_shares_of_a_table_have_the_risks_of_its_counts():
         posterior_risks(TABLE / 1000, uniform(0.6, 3)), posterior_risks(TABLE, uniform(0.6, 3))
     )
     assert np.allclose(conditional_distribution_risks(TABLE / 1000), conditional_distribution_risks(TABLE))
+
+
+@pytest.mark.parametrize(
+    ("names", "follows"),
+    [
+        (("sex", "disease"), True),
+        (("sex", "disease", "age"), True),
+        (("disease", "age"), False),
+        (("sex",), False),
+    ],
+)
+def test_the_promise_is_about_published_attributes(names, follows):
+    """All it names must be there; others may be."""
+    promise = ReconstructionRisk(bound=0.5, quasi_identifiers=("sex",), sensitive="disease")
+    release = SimpleNamespace(schema=SimpleNamespace(names=names))
+    assert promise.follows_from((), release) == follows
+
+
+def test_the_bound_of_a_value_is_that_of_the_sensitive_attribute_among_many():
+    """Two quasi-identifiers: risks are divided by the bounds of the last axis."""
+    age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, categories=("young", "old"))
+    counts = np.stack([TABLE, TABLE[::-1]])
+    matrices = [uniform(0.8, 2), uniform(0.7, 2), uniform(0.6, 3)]
+    promise = ReconstructionRisk(
+        bound=0.5, quasi_identifiers=("age", "sex"), sensitive="disease", bound_by_value={"Flu": 0.1}
+    )
+    found = promise.relative_risk(CountTable((age, SEX, DISEASE), counts), matrices)
+    assert found == pytest.approx((reconstruction_risks(counts, matrices) / [0.5, 0.1, 0.5]).max())

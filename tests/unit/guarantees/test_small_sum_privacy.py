@@ -272,3 +272,17 @@ def test_the_attacker_averages_over_whichever_tied_draws_are_best():
     worst = max(tails_in_fractions(count, each, 0.5, 1) for each in subsets for count in (1, 2, 3))
     assert best < worst - 0.1
     assert averaged_over([promise], "b") == pytest.approx(best, abs=1e-12)
+
+
+def test_a_value_that_all_releases_show_is_as_frequent_as_their_highest_threshold():
+    """Thresholds of 2 and 3: counts from 3 on, answers raised to 3, whichever release comes last."""
+    promises = [
+        SmallSumPrivacy(
+            gamma_by_attribute={"job": 3}, relative_error=0.5, largest_small_count=4, smallest_count=each
+        )
+        for each in (3, 2)
+    ]
+    draws = [(3,), (3, 3)]
+    best = min(tails_in_fractions(count, each, 0.5, 3) for each in draws for count in (3, 4))
+    assert averaged_over(promises, "job") == pytest.approx(best, abs=1e-12)
+    assert averaged_over(promises[::-1], "job") == pytest.approx(best, abs=1e-12)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -211,3 +212,32 @@ def test_binomial_probabilities_are_those_of_a_second_implementation(trials, pro
     expected = binom.pmf(np.arange(first, first + found.size), trials, probability)
     assert found == pytest.approx(expected, rel=1e-10, abs=1e-200)
     assert found.sum() == pytest.approx(1, rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("retention", "size", "error", "rows", "count", "edge"),
+    [(0.1, 7, 0.5, 7, 2, 1), (0.2, 2, 0.4, 6, 5, 3), (0.6, 4, 0.2, 6, 5, 3), (0.7, 2, 0.5, 11, 1, 2)],
+)
+def test_a_whole_edge_that_a_float_puts_a_little_higher_is_not_beyond_itself(
+    retention, size, error, rows, count, edge
+):
+    """In fractions the edge is a whole number of published rows: that many are not too few."""
+    own, other = Fraction(str(retention)), Fraction(count)
+    elsewhere = (1 - own) / size
+    assert rows * elsewhere + own * other * (1 - Fraction(str(error))) == edge
+    assert rows * ((1 - retention) / size) + retention * count * (1 - error) > edge
+    found = exact_tails(rows, count, retention=retention, size=size, relative_error=error).lower
+    by_size = lower_tails_by_size(retention=retention, size=size, relative_error=error)
+    assert found == pytest.approx(enumerate_below(edge, rows, count, retention, size))
+    assert next(itertools.islice(by_size, rows - 1, None))[count] == pytest.approx(found)
+
+
+def enumerate_below(edge, rows, count, retention, size):
+    """Probability that fewer rows than the edge are published with the value."""
+    elsewhere = (1 - retention) / size
+    chances = [retention + elsewhere] * count + [elsewhere] * (rows - count)
+    return sum(
+        math.prod(chance if shown else 1 - chance for chance, shown in zip(chances, outcome, strict=True))
+        for outcome in itertools.product((0, 1), repeat=rows)
+        if sum(outcome) < edge
+    )

@@ -20,6 +20,7 @@ from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks
 from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
 from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role, Schema
@@ -301,3 +302,21 @@ def test_the_risk_is_held_against_the_bounds_of_the_sensitive_attribute():
     risks = reconstruction_risks(counts, matrices)
     largest = (risks / np.array([0.2, 0.8, 0.8])).max()
     assert promise.relative_risk(CountTable((sex, age, job), counts), matrices) == pytest.approx(largest)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_within"),
+    [
+        ({}, {}, True),
+        ({"given": ("a",)}, {}, True),
+        ({}, {"given": ("a",)}, False),
+        ({"given": ("a", "b")}, {"given": ("b", "a")}, True),
+        ({"largest_small_count": 4}, {"largest_small_count": 5}, False),
+        ({"given": ("a",), "largest_small_count": 4}, {"largest_small_count": 5}, False),
+    ],
+)
+def test_a_promise_without_an_order_follows_from_the_same_one_alone(one, other, is_within):
+    """Number for number, and given no more than it takes as known itself."""
+    fields = {"gamma_by_attribute": {"job": 3}, "relative_error": 0.5, "largest_small_count": 4}
+    first, second = (SmallSumPrivacy(**{**fields, **each}) for each in (one, other))
+    assert first.is_within(second) == is_within

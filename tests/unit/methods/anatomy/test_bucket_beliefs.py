@@ -6,7 +6,12 @@ import itertools
 import math
 
 import numpy as np
+import pytest
 
+from believed_cells import AGE, JOB, PRIOR, SEX, people
+from noisy_rows import Given
+from sfumato.laws.believing import Targets
+from sfumato.methods.anatomy.law import BucketedRows
 from sfumato.methods.anatomy.law.bucket_beliefs import bucket_beliefs
 from sfumato.methods.anatomy.law.people import BucketedPeople
 
@@ -34,3 +39,31 @@ def test_a_value_that_is_not_in_the_bucket_is_ruled_out():
     """Whatever was believed beforehand."""
     people = BucketedPeople.arrange([np.array([0, 1])], [2], np.array([1, 1]), np.array([[0, 1]]), 3, seed=0)
     assert bucket_beliefs(people, LIKELIHOODS)[:, 2].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("are_members", [True, False])
+def test_members_are_believed_by_their_bucket_and_others_by_the_prior(are_members):
+    """Three buckets over two attributes; somebody who is in none is believed what was believed anyway."""
+    rows = {"sex": [0, 1, 0, 1, 1, 0], "age": [0, 2, 1, 2, 0, 0], "bucket": [1, 1, 2, 2, 3, 3]}
+    values = {"bucket": [1, 1, 2, 2, 3, 3], "job": [0, 1, 1, 2, 2, 0], "count": [1] * 6}
+    release = Given((SEX, AGE, JOB), rows=rows, sensitive=values)
+    law = BucketedRows(sensitive="job", l_value=2)
+    found = law.posterior(release, people(are_members=are_members), PRIOR).of_targets()
+    likely = {sex: PRIOR.given_value["sex"][sex] for sex in (0, 1)}
+    prior = {sex: PRIOR.margin * each / (PRIOR.margin * each).sum() for sex, each in likely.items()}
+    total = {}
+    for number in (1, 2, 3):
+        inside = [(s, a) for s, a, b in zip(*rows.values(), strict=True) if b == number]
+        own = [job for b, job in zip(values["bucket"], values["job"], strict=True) if b == number]
+        ways = [
+            (way, math.prod(likely[s][v] for (s, _), v in zip(inside, way, strict=True)))
+            for way in itertools.permutations(own)
+        ]
+        for way, weight in ways:
+            for person, value in zip(inside, way, strict=True):
+                total.setdefault(person, np.zeros(3))[value] += weight / sum(each for _, each in ways)
+    for target, person in enumerate(((1, 2), (0, 1), (1, 2), (0, 0))):
+        expected = total[person] / total[person].sum() if are_members else prior[person[0]]
+        np.testing.assert_allclose(found[target], expected, rtol=1e-9)
+    stranger = Targets.of((SEX, AGE), JOB, {"sex": np.array([1]), "age": np.array([1])}, are_members=True)
+    np.testing.assert_allclose(law.posterior(release, stranger, PRIOR).of_targets()[0], prior[1])
