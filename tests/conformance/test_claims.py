@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -18,12 +20,13 @@ WITHOUT_CLAIMS = {"baskets", "noisy marginals", "noisy columns", "noisy columns 
 """Every count has a chance error; what they claim is the number of all rows, where it is public."""
 
 
-def claims_of(cases, releases, first=0):
-    """Everything that so many releases of each case claim."""
+def claims_of(cases, releases, first=0, *, most_wrong=None):
+    """Everything that so many releases of each case claim; no further than so many false claims, where that is enough."""
     found = Found()
-    for case in cases:
-        for number in range(releases):
-            count_claims(found, case, 1_000 * first + number)
+    for number, case in itertools.product(range(releases), cases):
+        if most_wrong is not None and found.number_wrong > most_wrong:
+            break
+        count_claims(found, case, 1_000 * first + number)
     return found
 
 
@@ -85,7 +88,7 @@ ENDS = Estimates.ends
 def test_false_claims_are_seen(name, fault, monkeypatch):
     """Twins: sums that claim what their surest term does; bounds that are a row too high."""
     monkeypatch.setattr(Estimates, name, fault)
-    assert claims_of(CASES, 2).number_wrong > 10
+    assert claims_of(CASES, 2, most_wrong=10).number_wrong > 10
 
 
 def test_a_law_that_calls_an_estimate_exact_is_seen(monkeypatch):
@@ -96,4 +99,6 @@ def test_a_law_that_calls_an_estimate_exact_is_seen(monkeypatch):
         return np.full_like(honest(self, asked, number), Certainty.EXACT)
 
     monkeypatch.setattr(DecoyCounts, "certainty", all_exact)
-    assert claims_of([each for each in CASES if each.method == "splu-gen"], 2).number_wrong > 10
+    assert (
+        claims_of([each for each in CASES if each.method == "splu-gen"], 2, most_wrong=10).number_wrong > 10
+    )

@@ -14,14 +14,15 @@ ROOMS = {
 }
 GATED = ("laws", "guarantees")
 """Rooms whose score is required."""
-# What every law shares is tried by the laws that use it.
-TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law*.py",)}
+# What every law shares is tried by the laws that use it; what is believed through a law, by what all of them share.
+TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law*.py", "tests/unit/methods/*/test_*beliefs.py")}
+BELIEFS = ("tests/unit/laws/believing/test_*.py", "tests/unit/attacks/test_posterior.py")
 # Promises are held against every way tiny tables can be published, and against the laws of releases.
 # All ways to ask a law agree, and what is believed through it is held against every true table.
 PROMISES = ("tests/exact/test_*.py", "tests/boundaries/test_promises_follow.py")
 WIDE_TESTS = {
     "guarantees": PROMISES,
-    "laws": ("tests/conformance/test_two_doors.py", "tests/unit/attacks/test_posterior.py", *PROMISES),
+    "laws": ("tests/conformance/test_two_doors.py", *PROMISES),
 }
 
 
@@ -57,6 +58,8 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
     own = [f"test_{part}" for part in reversed(parts)]
     unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
     unit += [path for pattern in TESTS_OF_USERS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]
+    is_law = parts[0] == "laws" or (parts[0] == "methods" and parts[2] == "law")
+    unit += [path for pattern in BELIEFS if is_law for path in sorted(ROOT.glob(pattern)) if path not in unit]
     depth = 2 if parts[0] == "methods" else 1
     subjects = {path.stem for path in (ROOT / PACKAGE / Path(*parts[:depth])).rglob("*.py")}
     subjects |= set(parts[:depth]) - {"methods"}
@@ -66,7 +69,6 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
         for path in sorted((ROOT / "tests" / name).glob("test_*.py"))
         if path.stem.removeprefix("test_") in subjects
     ]
-    is_law = parts[0] == "laws" or (parts[0] == "methods" and parts[2] == "law")
     if not is_quick:
         patterns = WIDE_TESTS.get("laws" if is_law else parts[0], ())
         wide += [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]

@@ -86,12 +86,13 @@ class Bench:
         return outcomes
 
     def _near(self, mutation: Mutation, reach: Reach) -> list[str]:
-        """Tests that run a mutant's statement; what is done on importing, those that run anything of its file."""
+        """Tests that run a mutant's statement; what is done on importing, all, those that run anything of its file first."""
         tests = self.tests[mutation.file]
-        found = reach.tests_of(mutation.file, mutation.lines, tests)
-        if found or changed_functions(mutation) is not None:
-            return found
-        return reach.tests_of(mutation.file, reach.tests_of_lines.get(mutation.file, ()), tests)
+        if changed_functions(mutation) is not None:
+            return reach.tests_of(mutation.file, mutation.lines, tests)
+        # A bound that a field is declared with, or a constant that another module takes, is used without any line of the file.
+        first = reach.tests_of(mutation.file, reach.tests_of_lines.get(mutation.file, ()), tests)
+        return [*first, *self._others(mutation, first, reach)]
 
     def _others(self, mutation: Mutation, near: Sequence[str], reach: Reach) -> list[str]:
         """All tests of a mutant's file but some; all of them where importing computes what a mutant changes."""

@@ -12,6 +12,7 @@ from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
 from sfumato.errors import ParameterError
 from sfumato.guarantees import GUARANTEES, class_counts
+from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.guarantees.t_closeness import TCloseness
@@ -284,3 +285,19 @@ def test_classes_survive_what_the_criterion_says_they_survive(criterion):
     # What is declared is all there is: where only pairs that both keep it are safe, others break it.
     if criterion.survives_merging == "keeping":
         assert not merged[keeps[0]].all()
+
+
+def test_promises_hold_of_tables_where_tables_can_judge_them():
+    """Those about draws say so: tables alone cannot tell."""
+    for each in GUARANTEES.members.values():
+        assert each.holds_of_tables == (each.judge is not Guarantee.judge), each
+
+
+def test_a_law_gives_less_only_by_a_promise_of_the_same_kind():
+    """A closeness of the same attribute says nothing of its diversity; a smaller diversity does."""
+    release = published([{"place": [0] * 6, "job": [0, 1] * 3}])
+    release.schema = release.tables[0].schema_of_attributes
+    two = LDiversity(attribute="job", l_value=2)
+    assert two.follows_from((TCloseness(attribute="job", t=0.1),), release)
+    assert not two.follows_from((LDiversity(attribute="job", l_value=1.5),), release)
+    assert LDiversity(attribute="job", l_value=1.5).follows_from((two,), release)

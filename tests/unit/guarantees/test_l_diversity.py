@@ -95,3 +95,18 @@ def test_a_group_of_equal_shares_keeps_l_however_floats_round(size):
     for variant in ("fraction", "distinct", "entropy"):
         assert LDiversity(attribute="a", l_value=size, variant=variant).holds_for(group)
         assert not LDiversity(attribute="a", l_value=size + 1e-6, variant=variant).holds_for(group)
+
+
+def test_the_most_frequent_value_is_held_against_all_others_unless_more_is_allowed():
+    """Recursive: 5 of one value and 4 of another; 5 is not below 4, and is below one and a half times 4."""
+    group = np.array([[5, 4]])
+    assert (
+        not LDiversity(attribute="job", l_value=2, variant="recursive")
+        .classes_that_hold(group, group[0])
+        .any()
+    )
+    assert (
+        LDiversity(attribute="job", l_value=2, variant="recursive", c=1.5)
+        .classes_that_hold(group, group[0])
+        .all()
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from sfumato.errors import ParameterError
@@ -63,3 +65,6 @@ def test_a_delta_of_just_below_one_still_says_something():
     assert DifferentialPrivacy(epsilon=1e-9, delta=0.49).for_units(2).delta == pytest.approx(0.98)
     with pytest.raises(ParameterError):
         DifferentialPrivacy(epsilon=1e-9, delta=0.5).for_units(2)
+    # Rounded up, twice the number below a half is one.
+    with pytest.raises(ParameterError):
+        DifferentialPrivacy(epsilon=1e-300, delta=math.nextafter(0.5, 0)).for_units(2)
