@@ -331,8 +331,7 @@ def _count(
     rows, counts = np.empty((0, len(names)), np.int64), np.empty(0, np.int64)
     waiting = [(rows, counts)]
     for batch in batches:
-        columns = [np.asarray(batch.codes[name], np.int64) for name in names]
-        found = np.stack(columns, axis=1) if names else np.empty((batch.number_of_rows, 0), np.int64)
+        found = np.stack([np.asarray(batch.codes[name], np.int64) for name in names], axis=1)
         if part.step > 1:
             found = found[_keys_of_classes(found[:, :by_class]) % np.uint64(part.step) == part.start]
         waiting.append(_distinct(found, np.ones(len(found), np.int64)))
