@@ -8,6 +8,7 @@ is imported again, and a mutant costs no more than the tests that see it. What i
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import inspect
 import itertools
@@ -21,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any
 
 import pytest
 
@@ -75,12 +77,14 @@ class Nursery:
         self._folder = folder
         self._jobs = jobs
         self._tell = tell
+        self._caches: list[Any] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """All tasks of all plans."""
         items = {each.nodeid: each for each in session.items}
         functions = _functions()
+        self._caches = _caches()
         # Objects that are there are not looked at again, so that forks share them.
         gc.freeze()
         for plan in self._plans:
@@ -134,18 +138,30 @@ class Nursery:
             if task.mutation is not None and not put_in(task.mutation, functions):
                 code = NOT_THERE
             else:
-                code = _run(session, [items[each] for each in task.tests], task.record)
+                # What was remembered while tests were collected was computed without the slip.
+                _forget(self._caches)
+                code = _run(session, [items[each] for each in task.tests], task.record, self._caches)
         finally:
             os._exit(code)
 
 
-def _run(session: pytest.Session, items: Sequence[pytest.Item], record: Path | None) -> int:
+def _forget(caches: Sequence[Any]) -> None:
+    for each in caches:
+        each.cache_clear()
+
+
+def _run(
+    session: pytest.Session, items: Sequence[pytest.Item], record: Path | None, caches: Sequence[Any]
+) -> int:
     recorder = None if record is None else Recorder(record)
     if recorder is not None:
         session.config.pluginmanager.register(recorder)
         recorder.start()
     for item, following in itertools.pairwise([*items, None]):
         assert item is not None
+        if recorder is not None:
+            # Else only the first test of all that use a remembered number would be seen to compute it.
+            _forget(caches)
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.testsfailed:
             if record is not None:
@@ -163,6 +179,15 @@ def _functions() -> dict[tuple[str, str, int], list[FunctionType]]:
         if isinstance(each, FunctionType):
             found.setdefault(_place(each.__code__), []).append(each)
     return found
+
+
+def _caches() -> list[Any]:
+    """Every function of the package that remembers what it gave."""
+    return [
+        each
+        for each in gc.get_objects()
+        if isinstance(each, functools._lru_cache_wrapper) and each.__module__.startswith("sfumato")
+    ]
 
 
 def _place(code: CodeType) -> tuple[str, str, int]:

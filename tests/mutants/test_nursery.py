@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 import pytest
 
 from mutants.mutations import mutations
-from mutants.nursery import changed_functions, put_in
+from mutants.nursery import _caches, changed_functions, put_in
 from mutants.reaching import Reach
 from mutants.rooms import ROOT
 
@@ -76,6 +76,13 @@ def test_functions_that_are_alive_are_changed_under_their_decorators(slips):
     assert shape().area == 0.8
     assert isinstance(shape.area, property)
     assert not isinstance(shape.area, cached_property)
+
+
+def test_what_the_package_remembers_is_found():
+    """Numbers computed while tests are collected would hide a slip from all of them."""
+    from sfumato.methods.columnized_counts.law.noisy_count_matrix import _release_words
+
+    assert any(each is _release_words for each in _caches())
 
 
 def test_the_fastest_test_of_a_line_comes_first():
