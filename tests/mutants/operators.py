@@ -104,6 +104,7 @@ SYMMETRIC = frozenset(
         "allclose",
         "array_equal",
         "logaddexp",
+        "convolve",
         "add",
         "multiply",
         "dot",

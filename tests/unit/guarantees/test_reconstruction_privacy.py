@@ -235,10 +235,11 @@ def test_the_normal_cap_falls_with_the_frequency_so_that_one_fits_all():
     assert "the normal approximation of the probability" in normal.sentence
 
 
-def test_no_row_is_allowed_by_a_normal_tail_of_one_half_or_more():
+@pytest.mark.parametrize("probability", [0.5, 0.6, 0.999])
+def test_no_row_is_allowed_by_a_normal_tail_of_one_half_or_more(probability):
     """A normal error is too low less than half of the time."""
     with pytest.raises(ParameterError, match="bound 'normal'"):
-        promise(error_probability=0.6, bound="normal")
+        promise(error_probability=probability, bound="normal")
 
 
 def test_the_weakness_that_is_stated_is_the_range_over_the_thesis_grid():

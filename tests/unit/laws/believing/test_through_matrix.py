@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sfumato.laws.believing import GroupBeliefs, GroupedRows
-from sfumato.laws.believing.through_matrix import compositions
+from sfumato.laws.believing.through_matrix import choose_concentration, compositions
 
 CHANNEL = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
 SURE_OF_PRIOR = 1e12
@@ -148,3 +148,17 @@ def test_compositions_are_the_mode_of_the_posterior(counts, concentration, weigh
         # The stop at TOLERANCE leaves slopes of about the number of rows times it.
         moved = 0.999 * found + 0.001 * corner
         assert height(moved) <= height(found) + 1e-4 * (concentration + y.sum())
+
+
+@pytest.mark.parametrize("true", [1.0, 10.0])
+def test_the_concentration_is_that_of_the_groups(true):
+    """Two thousand groups of thirty rows whose shares are Dirichlet around the prior: found within a factor of four.
+
+    Where groups are nearly alike, at a hundred, thirty rows do not tell it from any larger one.
+    """
+    generator = np.random.default_rng(5)
+    prior = np.tile([0.5, 0.3, 0.2], (2_000, 1))
+    shares = generator.dirichlet(true * prior[0], 2_000)
+    counts = np.array([generator.multinomial(30, each) for each in shares]).astype(float)
+    found = choose_concentration(counts, np.eye(3), prior, generator)
+    assert true / 4 <= found <= true * 4

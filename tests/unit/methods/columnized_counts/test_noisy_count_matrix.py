@@ -320,3 +320,9 @@ def test_the_release_curve_step_by_step(epsilon, delta, k):
         assert found == pytest.approx(expected, rel=1e-9)
         assert absent == pytest.approx(1 - expected, rel=1e-6, abs=1e-12)
         expected = min(1 - (1 - expected) * math.exp(-epsilon), math.exp(0.5 * epsilon) * expected)
+
+
+def test_words_that_fall_to_nothing_are_no_matrix():
+    """A row that occurs more often may not be published less often, and never not at all."""
+    assert not certify_words([2**40, 0, 2**41], 1.0, 1e-5).holds
+    assert not certify_words([0, 2**40], 1.0, 1e-5).holds
