@@ -10,6 +10,7 @@ from noisy_rows import Given
 from sfumato.chance.noise import DiscreteLaplace
 from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
+from sfumato.values.selection import Tabulation
 
 SIZES = {"sex": 2, "age": 3, "job": 3}
 COUNTS = np.array([[[9, 4, -2], [30, 1, 0], [2, 2, 2]], [[0, 8, 5], [1, 1, 1], [17, -3, 6]]])
@@ -51,3 +52,13 @@ def test_where_no_table_holds_what_is_known_the_prior_is_all_there_is():
     found = law.posterior(Given((SEX, AGE, JOB), pairs={}), people(are_members=True), PRIOR).of_targets()
     np.testing.assert_allclose(found[0], np.array([0.15, 0.18, 0.1]) / 0.43)
     np.testing.assert_allclose(found[3], np.array([0.35, 0.12, 0.1]) / 0.57)
+
+
+def test_ends_by_the_law_of_the_noise_are_those_of_the_table():
+    """Of a population there is the error of drawing besides, which is not that law."""
+    order = ("age", "job", "sex")
+    law = NoisyCounts(marginals=(marginal("fine", order, 2.0),))
+    asked = Tabulation(by=("job",))
+    formula = law.formula(Given((SEX, AGE, JOB), fine=columns(order)), [asked])
+    assert formula.limits(asked, "table") is not None
+    assert formula.limits(asked, "population") is None

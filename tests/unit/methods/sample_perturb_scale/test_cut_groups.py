@@ -140,3 +140,26 @@ def test_a_group_whose_size_is_not_exact_may_have_been_cut_by_a_row():
         loose = law(rows_per_group=cap, has_exact_sizes=False)
         assert loose.estimate(release, sizes).is_exact.tolist() == [is_exact]
     assert law(rows_per_group=100.0).estimate(release, sizes).is_exact.all()
+
+
+def test_quotas_above_a_fifth_are_rounded_like_large_ones():
+    """1,000 rows cut to 10, each for 100: quotas 9.54, .23 and .23 vary by 1/6 each, and .2 by .2 * .8."""
+    expected = 100**2 / 6 * (np.eye(3) - 1 / 3)
+    np.testing.assert_allclose(cut((954, 23, 23), rows_per_group=10.0)[:3, :3], expected, rtol=1e-6)
+    variances = np.array([1 / 6, 0.2 * 0.8, 1 / 6])
+    expected = 100**2 * (np.diag(variances) - np.outer(variances, variances) / variances.sum())
+    np.testing.assert_allclose(cut((950, 20, 30), rows_per_group=10.0)[:3, :3], expected, rtol=1e-6)
+
+
+def test_groups_are_cut_by_their_own_most_frequent_value():
+    """Half kept, two values: estimated shares 1, 1/2 and 9/10, and f^2 (p + q) / (f p + q) of the rows."""
+    some = SampledRows(
+        sensitive="job",
+        distortion=UniformDistortion(retention=0.5, size=2),
+        groups=("sex",),
+        rows_per_group=50,
+        is_smallest=True,
+        caps_fall_with_frequency=True,
+    )
+    found = some.cut_sizes(np.array([[75.0, 25.0], [50.0, 50.0], [30.0, 70.0]]))
+    assert found.tolist() == pytest.approx([100, 37.5, 100 * 0.75 * 0.81 / 0.7])

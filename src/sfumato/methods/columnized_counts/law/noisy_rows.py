@@ -345,10 +345,10 @@ class NoisyRows(Law):
 
     def _require_published(self, schema: Schema, where: Selection) -> None:
         """Refuse a question about items that are in no column: nothing of them was published on purpose."""
-        chosen = None if self.long is None else where.codes(self.long.item)
-        if self.long is None or not chosen:
+        if self.long is None:
             return
-        if (self.long.home_of(schema[self.long.item].size)[list(chosen)] < 0).all():
+        chosen = where.codes(self.long.item)
+        if chosen and (self.long.home_of(schema[self.long.item].size)[list(chosen)] < 0).all():
             raise NotIdentifiableError(
                 f"no published column holds the {self.long.item} asked about, so the release says nothing of it. "
                 "Ask about one that is in a column."
