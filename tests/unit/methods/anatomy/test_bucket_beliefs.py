@@ -15,7 +15,7 @@ from sfumato.methods.anatomy.law import BucketedRows
 from sfumato.methods.anatomy.law.bucket_beliefs import bucket_beliefs
 from sfumato.methods.anatomy.law.people import BucketedPeople
 from sfumato.values.certainty import Certainty
-from sfumato.values.selection import Tabulation
+from sfumato.values.selection import Selection, Tabulation
 
 LIKELIHOODS = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
 
@@ -73,10 +73,14 @@ def test_members_are_believed_by_their_bucket_and_others_by_the_prior(are_member
 
 def test_nothing_is_claimed_where_no_row_has_the_public_values():
     """Nobody is a man: three cells of none, whatever the buckets say of women."""
-    rows = {"sex": [0, 0, 0, 0], "age": [0, 1, 2, 0], "bucket": [1, 1, 2, 2]}
-    values = {"bucket": [1, 1, 2, 2], "job": [0, 1, 1, 2], "count": [1] * 4}
+    rows = {"sex": [0] * 6, "age": [0, 1, 2, 0, 1, 2], "bucket": [1, 1, 2, 2, 3, 3]}
+    values = {"bucket": [1, 1, 2, 2, 3, 3], "job": [0, 1, 1, 2, 0, 2], "count": [1] * 6}
     release = Given((SEX, AGE, JOB), rows=rows, sensitive=values)
-    release.number_of_rows = 4
+    release.number_of_rows = 6
     law, asked = BucketedRows(sensitive="job", l_value=2), Tabulation(by=("sex", "job"))
     claims = law.formula(release, [asked]).certainty(asked, 6)
     assert (claims == Certainty.EXACT).tolist() == [False] * 3 + [True] * 3
+    for sex, is_exact in ((0, False), (1, True)):
+        among = Tabulation(where=Selection((("sex", (sex,)),)))
+        found = law.formula(release, [asked]).weighted(among, np.array([[1.0, 0.0, 0.0]]))
+        assert found.is_exact.tolist() == [is_exact]

@@ -191,3 +191,12 @@ def test_bucket_numbers_below_one_or_beyond_the_buckets_are_refused(numbers):
     """Either is damage, alone or both together."""
     with pytest.raises(ReleaseDamagedError, match="outside 1 to"):
         sizes_of_buckets([batch_of(*numbers)], 4)
+
+
+def test_raking_leaves_nothing_where_a_margin_is_nothing():
+    """And opens cells that were empty where the margins need them."""
+    found = rake(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+    np.testing.assert_allclose(found, [[0, 0], [1, 1]], atol=1e-8)
+    found = rake(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([3.0, 1.0]), np.array([1.0, 3.0]))
+    np.testing.assert_allclose(found.sum(axis=1), [3, 1], atol=1e-6)
+    np.testing.assert_allclose(found.sum(axis=0), [1, 3], atol=1e-6)

@@ -92,8 +92,8 @@ class DecoyCounts(Formula):
 
     def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
         """Of public counts: those published, and the rows that may have been left out besides."""
-        values, claims = self.values(asked), self.certainty(asked, 0)
-        return certain_ends(values, claims, self.most_left_out)
+        values = self.values(asked)
+        return certain_ends(values, self.certainty(asked, values.size), self.most_left_out)
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Public counts are bounded by the rows that were left out, and exact where none was.
