@@ -27,6 +27,10 @@ from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Tabulation
 
+MOST_DRAWN_IN = 4.0
+"""Times an error beside a value's rows by which estimates are drawn in, up to one error. On strong associations of 3,000 rows sums
+stated 1.04 times their spread with a whole error everywhere, .96 with none and .97 so; cells of 100 rows cover 97, 91 and 97 %."""
+
 
 class BucketedCounts(Formula):
     """What a release of buckets says of a question.
@@ -47,10 +51,11 @@ class BucketedCounts(Formula):
     Notes
     -----
     The covariance of the estimates is known exactly up to the true counts of each value's rows in each cell,
-    for which the estimates stand, drawn in by one standard error toward what they would be without any association and
-    cut to what is possible: an estimate that is far off lies where a count varies little, and would call itself
-    sure. A cell by itself is cut to its value's rows; the cells of one table, for their covariance, are made to hold no more of a value's rows together than there
-    are, so that their sum varies no more than it can.
+    for which the estimates stand, drawn in toward what they would be without any association and cut to what is
+    possible: an estimate that is far off lies where a count varies little, and would call itself sure. Where errors are
+    large beside a value's rows it is by one standard error, and less where they are not. A cell by itself is cut to its
+    value's rows; the cells of one table, for their covariance, are made to hold no more of a value's rows together than
+    there are, so that their sum varies no more than it can.
     """
 
     def __init__(
@@ -177,6 +182,8 @@ class BucketedCounts(Formula):
         unit = np.divide(totals, totals - 1, out=np.zeros_like(totals), where=totals > 1)
         variances = np.clip(self.buckets.variances(unit[np.newaxis], self.buckets.solution)[0], 0, None)
         errors = np.sqrt(np.clip(shares * (1 - shares), 0, None) * variances)
+        # What a spread x (f - x) loses by an error of x is the error's square: beside f it is small where f is large.
+        errors *= np.minimum(1, MOST_DRAWN_IN * errors / np.maximum(totals, 1))
         return _drawn_in(counted @ self.buckets.solution.T, shares * totals, errors)
 
     def _outputs(self, asked: Tabulation) -> Floats:
