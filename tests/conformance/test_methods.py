@@ -6,6 +6,7 @@ import copy
 import importlib
 import itertools
 import json
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +15,15 @@ import pytest
 from array_tables import published
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
+from sfumato.chance.distortion import DenseDistortion
 from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.plan import plan
-from sfumato.errors import DataError, NotIdentifiableError
+from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
+from sfumato.methods.accuracy import ExpectedErrors
 from sfumato.methods.base import METHODS
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Attribute, Schema
 
 MEMBERS = list(METHODS.members.items())
 each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for name, _ in MEMBERS])
@@ -127,6 +133,76 @@ def test_a_plan_needs_no_data_and_marks_what_it_computes_from_data(name, method)
     with_data = plan(design, SCHEMA, 2_000, table=read_table(people(2_000), SCHEMA)).tables
     assert any(each.is_private for each in with_data)
     assert {each.title for each in public if not each.is_private} <= {each.title for each in with_data}
+
+
+@each_method
+def test_what_is_said_to_be_alike_is_alike(name, method, releases):
+    """Counts that trade places trade errors: a plan then tries one category for all of them."""
+    law = releases(name).law
+    for attribute in SCHEMA.publishable.attributes:
+        if not law.treats_alike(attribute.name):
+            continue
+        counts = np.arange(1, attribute.size + 1) * 240.0
+        try:
+            errors = law.expected_standard_errors(CountTable((attribute,), counts))
+        except NotIdentifiableError:
+            continue
+        turned = law.expected_standard_errors(CountTable((attribute,), counts[::-1]))
+        assert turned[::-1] == pytest.approx(errors, rel=1e-9)
+
+
+def test_a_matrix_of_ones_own_is_tried_category_by_category():
+    """The largest error is that of the third category, which is kept least often."""
+    matrix = [[0.9, 0.05, 0.05], [0.05, 0.9, 0.05], [0.2, 0.2, 0.6]]
+    law = PerturbedRows(distortions={"job": DenseDistortion(rows=matrix)})
+    job = Attribute(name="job", role="sensitive", categories=("a", "b", "c"))
+    assert not law.treats_alike("job")
+    (alone, _) = ExpectedErrors(law, Schema(attributes=(job,)), 900, lambda _: True).by_share()
+    alike = [law.expected_standard_errors(CountTable((job,), np.full(3, 300.0)))[code] for code in range(3)]
+    assert alone.rows[0][-1] == pytest.approx(max(alike))
+    assert max(alike) > alike[0] * 1.05
+
+
+@each_method
+def test_a_plan_grows_with_the_categories(name, method):
+    """One category is tried for all that are alike: each by itself, 30,000 of them took minutes."""
+    many = Attribute(name="town", role="sensitive", categories=tuple(map(str, range(30_000))))
+    sex = Attribute(name="sex", role="quasi-identifier", categories=("F", "M"))
+    schema = Schema(attributes=(sex, many))
+    started = time.process_time()
+    assert plan(method.example(schema), schema, 1_000_000).tables
+    assert time.process_time() - started < 20
+
+
+MANY = 5_000
+"""Categories: more than any law lays out all pairs of."""
+
+
+@pytest.mark.filterwarnings("ignore:the release is empty")
+@each_method
+def test_many_categories_can_be_asked_about(name, method, tmp_path):
+    """One of them alone, and with another attribute: an answer, or a refusal that says what can be asked, at little cost."""
+    rng = np.random.default_rng(1)
+    codes = np.concatenate([np.arange(MANY), rng.integers(0, MANY, 3 * MANY)])
+    labels = [f"town {number}" for number in codes]
+    rows = pa.table({"sex": rng.choice(["F", "M"], len(codes)), "town": labels})
+    town = Attribute(
+        name="town", role="sensitive", categories=tuple(f"town {number}" for number in range(MANY))
+    )
+    sex = Attribute(name="sex", role="quasi-identifier", categories=("F", "M"))
+    schema = Schema(attributes=(sex, town))
+    release = publish(read_table(rows, schema), method.example(schema), tmp_path / "release", seed=1)
+    started = time.process_time()
+    for asked in ("town = 'town 7'", "town IN ('town 7', 'town 8')", "sex = 'F' AND town = 'town 7'"):
+        try:
+            answer = release.query(asked)
+        except (NotIdentifiableError, TooLargeError) as refusal:
+            assert "town" in str(refusal) or "categories" in str(refusal)
+            assert "sex" in asked
+        else:
+            assert np.isfinite([answer.estimate, answer.std_error]).all()
+    assert len(release.counts(["town"]).values) == MANY
+    assert time.process_time() - started < 20
 
 
 @each_method

@@ -92,12 +92,9 @@ class Law(Frozen):
 
     is_withheld: ClassVar[bool] = False
     """Whether the numbers of the link are kept back, so that what it promises cannot be checked."""
-
     chosen_from_rows: ClassVar[tuple[str, ...]] = ()
     """What may have been chosen from the private rows to make such a release, in the words that a promise names it by.
-
-    A name that ends in "of" is followed by an attribute's. A release that names anything else is refused.
-    """
+    A name that ends in "of" is followed by an attribute's. A release that names anything else is refused."""
     accounted_choices: ClassVar[tuple[str, ...]] = ()
     """Those of them that a promise accounts for by itself: it pays for them, or has a condition of its own."""
     own_conditions: ClassVar[tuple[str, ...]] = ()
@@ -105,9 +102,7 @@ class Law(Frozen):
 
     is_row_by_row: ClassVar[bool] = False
     """Whether published rows are the true ones, each changed value redrawn from its own true value and chance alone.
-
-    What is independent in truth is then independent in the release, whatever the matrices are.
-    """
+    What is independent in truth is then independent in the release, whatever the matrices are."""
 
     @property
     def keeps_independence(self) -> bool:
@@ -283,6 +278,11 @@ class Law(Frozen):
         self, published: Published, tabulation: Tabulation, *, feasibility: Feasibility = "projection"
     ) -> Floats:
         """Non-negative estimates that add up to what is known exactly; biased where they had to be cut."""
+
+    def treats_alike(self, name: str) -> bool:
+        """Whether errors are the same whichever category of an attribute has which count; else each must be tried in turn."""
+        del name
+        return False
 
     @abstractmethod
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.laws import Law
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
@@ -30,6 +30,9 @@ NOT_PUBLISHABLE = "not publishable"
 
 NOT_DETERMINED = "not determined"
 """Stands for the error of counts that the law does not answer."""
+
+NOT_COMPUTED = "not computed"
+"""Stands for the error of counts of more categories than their errors can be computed of."""
 
 CanPublish = Callable[[CountTable], bool]
 
@@ -118,7 +121,9 @@ class ExpectedErrors:
     def _largest(self, attribute: Attribute, share: float) -> tuple[Cell, int]:
         """The largest error of a category of this share, the others being equally frequent, and its code."""
         found: list[tuple[float, int]] = []
-        for code in range(attribute.size):
+        # Every category of 100,000 by itself would take 100,000 times as long, to find the same error again and again.
+        tried = 1 if self.law.treats_alike(attribute.name) else attribute.size
+        for code in range(tried):
             errors = self._errors(self._spread(attribute, share, code))
             if isinstance(errors, str):
                 return errors, code
@@ -152,6 +157,8 @@ class ExpectedErrors:
             return self.law.expected_standard_errors(counts)
         except NotIdentifiableError:
             return NOT_DETERMINED
+        except TooLargeError:
+            return NOT_COMPUTED
 
     def _at_counts(self, counts: CountTable) -> list[tuple[Cell, ...]]:
         (attribute,) = counts.attributes

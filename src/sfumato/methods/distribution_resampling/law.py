@@ -79,6 +79,11 @@ class ResampledRows(Law):
         del feasibility
         return self.estimate(published, tabulation).values
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: values are drawn by how many rows have them."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """``sqrt(f (1 - f/N))`` for a resampled attribute alone, 0 for attributes published as they are."""
         self.require_alone(true_counts.names)

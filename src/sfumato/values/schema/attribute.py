@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -210,6 +211,11 @@ class Attribute(Frozen):
         increasing = all(low < high for low, high in itertools.pairwise(numbers))
         return numbers if increasing and all(map(math.isfinite, numbers)) else None
 
+    @cached_property
+    def _codes(self) -> dict[str, int]:
+        """Code of every label: searched one after the other, 50,000 of 100,000 labels took half a minute."""
+        return {label: code for code, label in reversed(list(enumerate(self.labels)))}
+
     def code_of(self, label: str) -> int:
         """Code of a published label.
 
@@ -219,8 +225,8 @@ class Attribute(Frozen):
             When the attribute has no such category; the message suggests the nearest.
         """
         try:
-            return self.labels.index(label)
-        except ValueError:
+            return self._codes[label]
+        except KeyError:
             raise QueryError(
                 f"attribute {self.name!r} has no category {label!r}; {nearest(label, self.labels)}"
             ) from None

@@ -200,3 +200,37 @@ def test_raking_leaves_nothing_where_a_margin_is_nothing():
     found = rake(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([3.0, 1.0]), np.array([1.0, 3.0]))
     np.testing.assert_allclose(found.sum(axis=1), [3, 1], atol=1e-6)
     np.testing.assert_allclose(found.sum(axis=0), [1, 3], atol=1e-6)
+
+
+def many_buckets(values=40, number=400, seed=3):
+    """Random buckets of three and of two, with values that nobody has and two that only meet each other."""
+    rng = np.random.default_rng(seed)
+    places = np.array([rng.permutation(values - 4)[:3] for _ in range(number)], np.int32)
+    places[::7, 2] = -1
+    alone = np.full((2, 3), -1, np.int32)
+    alone[:, :2] = values - 4, values - 3
+    return composition(np.vstack([places, alone]), values)
+
+
+def test_many_values_are_solved_as_few_are(monkeypatch):
+    """Sum by sum and from the matrix of all pairs: estimates, outputs, covariances, and what is determined."""
+    dense = many_buckets()
+    rng = np.random.default_rng(5)
+    weights = rng.integers(0, 2, (6, 40)).astype(float)
+    weights[:, 36:38] = 1
+    rows = rng.integers(1, len(dense.places) + 1, 300)
+    cells = dense.weighted_counts(rows, rng.integers(0, 2, 300), 2)
+    spreads = rng.random((2, 40))
+    expected = dense.estimates(cells), dense.outputs(weights), dense.together(cells)
+    varying = dense.covariances(spreads, expected[1], expected[1])
+    single = dense.determines(np.eye(40))
+    monkeypatch.setattr(bucket_composition, "LARGEST_DENSE", 10)
+    sparse = many_buckets()
+    for found, wanted in zip(
+        (sparse.estimates(cells), sparse.outputs(weights), sparse.together(cells)), expected, strict=True
+    ):
+        assert np.allclose(found, wanted, rtol=1e-7, atol=1e-7)
+    found = sparse.covariances(spreads, sparse.outputs(weights), sparse.outputs(weights))
+    assert np.allclose(found, varying, rtol=1e-6, atol=1e-6)
+    assert single.tolist() == [*[True] * 36, False, False, True, True]
+    assert sparse.determines(np.eye(40)).tolist() == single.tolist()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.laws.asking import (
     Formula,
     JointCounts,
@@ -21,7 +21,13 @@ from sfumato.laws.asking import (
     shape_of,
 )
 from sfumato.laws.base import Published
-from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, BucketComposition, spreads_of_cells
+from sfumato.methods.anatomy.law.composition import (
+    BUCKET,
+    LARGEST_DENSE,
+    ROWS,
+    BucketComposition,
+    spreads_of_cells,
+)
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates
@@ -30,6 +36,9 @@ from sfumato.values.selection import Tabulation
 MOST_DRAWN_IN = 4.0
 """Times an error beside a value's rows by which estimates are drawn in, up to one error. On strong associations of 3,000 rows sums
 stated 1.04 times their spread with a whole error everywhere, .96 with none and .97 so; cells of 100 rows cover 97, 91 and 97 %."""
+
+LARGEST_OUTPUTS = 20_000_000
+"""Numbers that the sums of one question may take where values are many: 160 MB, of which some copies are made."""
 
 
 class BucketedCounts(Formula):
@@ -139,7 +148,7 @@ class BucketedCounts(Formula):
     def weighted(self, public: Tabulation, weights: Floats) -> Estimates:
         """Any sums of counts of sensitive values, ``(n, values)``, among the rows of a public selection."""
         self._require_determined(weights)
-        outputs = weights @ self.buckets.solution
+        outputs = self.buckets.outputs(weights)
         values = (self.weighted_counts(public) @ outputs.T)[0]
         found = Estimates.with_covariance(values, _covariance(self.buckets, self._plausible(public), outputs))
         if not self.weighted_counts(public).any():
@@ -175,6 +184,9 @@ class BucketedCounts(Formula):
     def _estimated(self, asked: Tabulation) -> Floats:
         """Estimated rows of every value in every public cell, drawn in, ``(cells, values)``."""
         counted = self.weighted_counts(asked)
+        if self.buckets.number_of_values > LARGEST_DENSE:
+            # The errors of all values, by which they would be drawn in, are out of reach: each is a solution by itself.
+            return self.buckets.estimates(counted)
         # Every row counts once, over all values of its bucket.
         shares = counted.sum(axis=1, keepdims=True) / max(self.number_of_rows, 1)
         totals = self.buckets.totals.astype(np.float64)
@@ -192,13 +204,15 @@ class BucketedCounts(Formula):
         if not self.is_unbiased:
             return weights
         self._require_determined(weights)
-        return weights @ self.buckets.solution
+        return self.buckets.outputs(weights)
 
     def _weights(self, asked: Tabulation) -> Floats:
         """Which values each sum adds up, ``(sums, values)``."""
         size, codes = self.buckets.number_of_values, asked.where.codes(self.sensitive)
         if self.sensitive in asked.by:
-            return np.eye(size)[slice(None) if codes is None else list(codes)]
+            chosen = np.arange(size) if codes is None else np.array(codes, np.int64)
+            self._refuse_too_many(len(chosen))
+            return np.asarray(chosen[:, np.newaxis] == np.arange(size), np.float64)
         return indicator(size, codes)[None]
 
     def _order(self, asked: Tabulation) -> Integers:
@@ -207,15 +221,28 @@ class BucketedCounts(Formula):
         laid_out += [name for name in asked.by if name == self.sensitive]
         return order_of(asked.by, laid_out, shape_of(self.schema, asked, laid_out))
 
+    def _refuse_too_many(self, sums: int) -> None:
+        """Every sum is solved by itself where values are many, and each takes numbers for all values and buckets."""
+        size = max(self.buckets.number_of_values, len(self.buckets.places))
+        if self.buckets.number_of_values > LARGEST_DENSE and sums * size > LARGEST_OUTPUTS:
+            raise TooLargeError(
+                f"{self.sensitive!r} has {self.buckets.number_of_values:,} categories, and together with other attributes "
+                f"at most {LARGEST_OUTPUTS // size:,} of them can be asked for at once; here {sums:,} are. "
+                f"Name fewer by a condition, such as {self.sensitive} IN (...), or ask for {self.sensitive!r} alone, "
+                "which is exact."
+            )
+
     def _require_determined(self, weights: Floats) -> None:
         buckets = self.buckets
         is_determined = buckets.determines(weights)
         if is_determined.all():
             return
         values = int(np.count_nonzero(buckets.totals))
+        is_counted = buckets.number_of_values <= LARGEST_DENSE
+        told = f": they tell {buckets.rank} of its {values} values apart" if is_counted else ""
         raise NotIdentifiableError(
             f"the buckets leave {np.count_nonzero(~is_determined)} of the {len(weights)} sums of "
-            f"{self.sensitive} asked for undetermined: they tell {buckets.rank} of its {values} values apart. "
+            f"{self.sensitive} asked for undetermined{told}. "
             "Counts of public attributes, counts of all values together, and differences between values "
             "that do not always occur together can be asked for."
         )

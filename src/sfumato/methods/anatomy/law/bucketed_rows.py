@@ -11,7 +11,7 @@ from pydantic import Field
 
 from sfumato.chance.partition import partition_rows
 from sfumato.chance.randomness import NoiseSource
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.laws.asking import answer, binding, names_of, shape_of, take_codes, without_errors
@@ -21,6 +21,7 @@ from sfumato.methods.anatomy.law.bucket_beliefs import bucketed_posterior
 from sfumato.methods.anatomy.law.bucketed_counts import BucketedCounts
 from sfumato.methods.anatomy.law.composition import (
     BUCKET,
+    LARGEST_DENSE,
     ROWS,
     SENSITIVE,
     BucketComposition,
@@ -164,6 +165,11 @@ class BucketedRows(Law):
         summed = np.asarray(shown.sum(axis=gone))
         return summed.transpose([kept.index(name) for name in tabulation.by]).ravel()
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: buckets are made by how many rows have a value, not by which value it is."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors to expect for a table's cells.
 
@@ -188,6 +194,11 @@ class BucketedRows(Law):
             errors = np.zeros(flat.shape)
             errors[:, occurs] = alike.standard_errors(flat[:, occurs][:, of_kinds])[:, kinds]
             return errors
+        if np.count_nonzero(occurs) > LARGEST_DENSE:
+            raise TooLargeError(
+                f"the errors of counts of {np.count_nonzero(occurs):,} values within public groups are not computed all together; "
+                f"at most {LARGEST_DENSE:,} are. Publish, and ask for some of them."
+            )
         scale = min(1.0, LARGEST_PREVIEW * self.l_value / max(float(flat.sum()), 1.0))
         totals = np.ceil(flat.sum(axis=0) * scale).astype(np.int64)
         values = np.repeat(np.arange(len(totals)), totals)

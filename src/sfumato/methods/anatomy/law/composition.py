@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ReleaseDamagedError
 from sfumato.laws.asking import feasible
+from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.feasibility import Feasibility, most_likely
@@ -36,6 +37,10 @@ MOST_SEPARATE_SPREADS = 3
 
 SPARSE = 5
 """Times as many values as places of a bucket from which on its pairs are quicker than a row of all values."""
+
+LARGEST_DENSE = 2_000
+"""Values up to which all pairs of them are laid out and solved once for all; time grows with their cube: 3 s here, a quarter
+of an hour at ten times as many. Beyond it every sum is solved by itself, in memory of the buckets."""
 
 CELLS_AT_ONCE = 4_000_000
 """Numbers of the dense pieces in which bucket and value tables are multiplied: 32 MB."""
@@ -190,6 +195,28 @@ class BucketComposition:
         """The matrix that turns ``A'Km`` into counts, ``x = solution @ A'Km``, ``(values, values)``."""
         return self._solution[0]
 
+    @cached_property
+    def _sparse(self) -> SparseBuckets | None:
+        """Where values are many: what then stands for the matrices of all pairs of them."""
+        are_many = self.number_of_values > LARGEST_DENSE
+        return SparseBuckets(self.places, self.number_of_values) if are_many else None
+
+    def outputs(self, weights: Floats) -> Floats:
+        """What sums of counts take from ``A'Km``: ``weights @ solution``, ``(n, values)`` both."""
+        if self._sparse is not None:
+            return self._sparse.solve(weights * self.totals)[0]
+        return np.asarray(weights @ self.solution)
+
+    def estimates(self, cells: Floats) -> Floats:
+        """Counts of each value from ``A'Km`` of some cells: ``cells @ solution'``, ``(cells, values)`` both."""
+        if self._sparse is not None:
+            return self._sparse.solve(cells)[0] * self.totals
+        return np.asarray(cells @ self.solution.T)
+
+    def together(self, rows: Floats) -> Floats:
+        """``rows @ A'KA``, ``(n, values)`` both."""
+        return np.asarray(rows @ self.co_occurrence) if self._sparse is None else self._sparse.together(rows)
+
     @property
     def rank(self) -> int:
         """Directions that the buckets determine; all are when it is the number of values that occur."""
@@ -201,8 +228,10 @@ class BucketComposition:
         A sum of counts ``w'F theta`` can be estimated when ``F w`` has no part in the directions that leave
         ``A theta`` as it is.
         """
-        undetermined = self._solution[1]
         asked = weights * self.totals
+        if self._sparse is not None:
+            return self._sparse.solve(asked)[1]
+        undetermined = self._solution[1]
         parts = np.abs(asked @ undetermined) / np.linalg.norm(undetermined, axis=0)
         lengths = np.linalg.norm(asked, axis=1, keepdims=True)
         return np.asarray((parts <= 1e-6 * lengths).all(axis=1))
@@ -246,6 +275,9 @@ class BucketComposition:
         numpy.ndarray
             ``(n, n_left, n_right)``.
         """
+        if self._sparse is not None:
+            totals = self.totals.astype(np.float64)
+            return np.stack([self._sparse.covariance(each, totals, left, right) for each in spreads])
         # All single values at once cost about as much as one pass for each of them; fewer spreads need fewer.
         if self.number_of_values <= LARGEST_TENSOR and len(spreads) > MOST_SEPARATE_SPREADS:
             single = np.einsum("av,uvw,bw->uab", left, self._tensor, right, optimize=True)
@@ -297,10 +329,11 @@ def feasible_cells(buckets: BucketComposition, cells: Floats, feasibility: Feasi
     rows = cells.sum(axis=1)
     if feasibility == "em":
         totals = np.maximum(buckets.totals, 1)
-        matrix = buckets.co_occurrence / totals[:, np.newaxis]
         start = np.outer(rows, buckets.totals / buckets.totals.sum())
-        return most_likely(cells, lambda x: x @ matrix, lambda y: y @ matrix.T, start)
-    return feasible(cells @ buckets.solution.T, rows, feasibility)
+        return most_likely(
+            cells, lambda x: buckets.together(x / totals), lambda y: buckets.together(y) / totals, start
+        )
+    return feasible(buckets.estimates(cells), rows, feasibility)
 
 
 def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:

@@ -243,6 +243,11 @@ class NoisyRows(Law):
         del feasibility
         return self.estimate(published, tabulation).values
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: whether a row is published, and its noise, follow from its count."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Root mean square error of single rows: noise where a row is published, its count where it is not.
 

@@ -173,6 +173,11 @@ class GeneralizedRows(Law):
         del feasibility
         return self.estimate(published, tabulation).values
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: no category has an expected error."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Refused: the error is no noise, but how wrong the assumption is for these data."""
         del true_counts

@@ -151,6 +151,11 @@ class NoisyCounts(Law):
         made = feasible(whole[None, :], total, feasibility).reshape(shape)
         return contract(made, [each.T for each in weights.values()]).ravel()
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: the noise of a table is the same in all its cells."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard error of every cell of a table, the same for all: it does not depend on the counts."""
         best = self.best(true_counts.names)

@@ -99,6 +99,10 @@ class PerturbedItems(Law):
         names = dict.fromkeys(name for each in asked for name in (*each.by, *each.where.names))
         return PerturbedRows(distortions=dict.fromkeys(names, self.distortion))
 
+    def treats_alike(self, name: str) -> bool:
+        """As perturbed rows do."""
+        return PerturbedRows(distortions={name: self.distortion}).treats_alike(name)
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Those of perturbed rows."""
         law = PerturbedRows(distortions=dict.fromkeys(true_counts.names, self.distortion))

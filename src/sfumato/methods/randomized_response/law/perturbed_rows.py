@@ -233,6 +233,10 @@ class PerturbedRows(Law):
             np.ones_like(counts),
         )
 
+    def treats_alike(self, name: str) -> bool:
+        """Unless a matrix of its own says what becomes of each category."""
+        return not isinstance(self.distortions.get(name), DenseDistortion)
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors that estimates of the table's cells will have, from its true counts.
 

@@ -76,6 +76,11 @@ class Withheld(Law):
         del feasibility
         return self.estimate(published, tabulation).values
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: what is told at all is exact."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Zero of what is published as it is; refused of the rest."""
         self._refuse_perturbed(true_counts.names)

@@ -223,6 +223,11 @@ class SampledRows(Law):
             made = feasible(contract(rows, [None, inverse]), totals, feasibility)
         return formula.laid_out(tabulation, contract(made, [None, formula.selector(tabulation)]))
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: what replaces a value is drawn evenly from all."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors that estimates of the table's cells will have, from its true counts.
 

@@ -23,7 +23,13 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Published
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate, covariance, margin_variance
+from sfumato.methods.splu_gen.law.model import (
+    MOST_VALUES,
+    DecoyModel,
+    Predicate,
+    covariance,
+    margin_variance,
+)
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
 from sfumato.values.selection import Selection, Tabulation
@@ -82,6 +88,8 @@ class DecoyCounts(Formula):
 
     def values(self, asked: Tabulation) -> Floats:
         """Published counts of public values or of drawn values alone; ``y T^-1`` where they meet."""
+        if self._is_margin(asked) and self._is_drawn(asked):
+            return self._summed(asked, self._counts(asked)[0])
         return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
 
     def variances(self, asked: Tabulation) -> Floats:
@@ -104,14 +112,16 @@ class DecoyCounts(Formula):
         is_known = np.ones(math.prod(shape_of(self.schema, asked)), bool)
         if self._is_drawn(asked):
             is_empty = ~self._counts(asked).any(axis=1)
-            is_known = np.repeat(is_empty, self._weights(asked).shape[1])[self._order(asked)]
+            is_known = np.repeat(is_empty, self._number_of_sums(asked))[self._order(asked)]
         return claims_of(is_known, self.most_left_out)
 
     def _of_draws(self, asked: Tabulation) -> Floats:
         """Variances of the estimates about the true counts of the published rows."""
+        if self._is_margin(asked) and self._are_meetings_unknown:
+            return self._summed(asked, self._margin_variances)
         weights = self._weights(asked)
         if self._is_margin(asked):
-            found = np.einsum("vs,vw,ws->s", weights, self._margin_covariance, weights)
+            found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance_of_all, weights)
             return np.asarray(np.clip(found, 0, None))
         self._require_law(self.model, self.attribute)
         if asked.by:
@@ -134,16 +144,17 @@ class DecoyCounts(Formula):
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """To second order, between values and between public combinations."""
-        left, right = self._weights(one), self._weights(other)
         if not (self._is_drawn(one) and self._is_drawn(other)):
             return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
-        if self._is_margin(one) and self._is_margin(other):
-            found = left.T @ self._margin_covariance @ right
-            if self._are_meetings_unknown:
-                # Which values meet is not determined, so neither is how two counts vary together.
-                found = np.full(found.shape, np.nan)
-                np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
+        are_margins = self._is_margin(one) and self._is_margin(other)
+        if are_margins and self._are_meetings_unknown:
+            # Which values meet is not determined, so neither is how two counts vary together.
+            found = np.full((self._number_of_sums(one), self._number_of_sums(other)), np.nan)
+            np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
             return found
+        left, right = self._weights(one), self._weights(other)
+        if are_margins:
+            return np.asarray(left.T @ self.model.margin_covariance_of_all @ right)
         self._require_law(self.model, self.attribute)
         if one is not other:
             both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
@@ -161,16 +172,31 @@ class DecoyCounts(Formula):
 
     @cached_property
     def _are_meetings_unknown(self) -> bool:
-        return not self.is_drawn_alone or len(self.model.occurring) <= self.model.gamma
+        """Or not computed, where values are too many for all pairs of them."""
+        values = len(self.model.counts)
+        return (
+            not self.is_drawn_alone or len(self.model.occurring) <= self.model.gamma or values > MOST_VALUES
+        )
 
     @cached_property
-    def _margin_covariance(self) -> Floats:
-        """Of the counts of all values over the whole table: published as they are, with the draws' error."""
-        if self._are_meetings_unknown:
-            # Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
-            single = [margin_variance(max(each, 1.0), self.model.gamma) for each in self.model.counts]
-            return np.diag(np.maximum(single, self.model.unseen_variances))
-        return self.model.margin_covariance + np.diag(self.model.unseen_variances)
+    def _margin_variances(self) -> Floats:
+        """Of the counts of all values over the whole table, ``(values,)``; of a sum of them, their sum at most.
+
+        Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
+        """
+        single = [margin_variance(max(each, 1.0), self.model.gamma) for each in self.model.counts]
+        return np.maximum(single, self.model.unseen_variances)
+
+    def _summed(self, asked: Tabulation, by_value: Floats) -> Floats:
+        """Numbers of the values that a question about the drawn attribute alone asks for, or their sum."""
+        codes = asked.where.codes(self.attribute)
+        chosen = np.asarray(by_value if codes is None else by_value[list(codes)], np.float64)
+        return chosen if self.attribute in asked.by else np.array([chosen.sum()])
+
+    def _number_of_sums(self, asked: Tabulation) -> int:
+        """Sums over the drawn attribute's values that each public combination has."""
+        codes, size = asked.where.codes(self.attribute), len(self.model.counts)
+        return (size if codes is None else len(codes)) if self.attribute in asked.by else 1
 
     def _is_drawn(self, asked: Tabulation) -> bool:
         return self.attribute in asked.by or self.attribute in asked.where.names

@@ -255,6 +255,11 @@ class DecoyRows(Law):
             return self.estimate(published, tabulation).values
         return self._product(published, drawn).consistent(published, tabulation, feasibility=feasibility)
 
+    def treats_alike(self, name: str) -> bool:
+        """Yes: decoys are drawn by how many rows have a value."""
+        del name
+        return True
+
     def expected_standard_errors(self, true_counts: CountTable) -> Floats:
         """Standard errors that estimates of the table's cells will have, from its true counts."""
         drawn = [name for name in true_counts.names if name in self.gamma_by_attribute]
@@ -275,6 +280,7 @@ class DecoyRows(Law):
         if len(true_counts.names) == 1:
             return np.asarray(np.sqrt([margin_variance(each, model.gamma) for each in moved]))
         model.require_identifiable(name)
+        model.require_solvable()
         weights = np.eye(len(model.counts))
         variances = [
             variances_of(model.predicate(model.shares(each)), weights)

@@ -16,7 +16,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from sfumato.chance.conditional_poisson import ConditionalPoisson
-from sfumato.errors import NotIdentifiableError
+from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.laws.asking import unseen_variance
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import normal_quantile
@@ -24,6 +24,9 @@ from sfumato.values.feasibility import clip_to_totals
 
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""
+
+MOST_VALUES = 4_000
+"""Whose pairs are solved together: time grows with their cube, memory with their square, some gigabytes here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +124,19 @@ class DecoyModel:
             )
         return ConditionalPoisson(self.inclusion, self.gamma)
 
+    def require_solvable(self) -> None:
+        """Refuse counts within public groups of more values than all pairs of them can be laid out for."""
+        if len(self.counts) > MOST_VALUES:
+            raise TooLargeError(
+                f"an attribute of {len(self.counts):,} categories that was published with decoys can be asked about alone; "
+                f"together with other attributes at most {MOST_VALUES:,} categories can be, because all pairs of them are "
+                "solved together. Ask about it alone, or ask the publisher for fewer categories."
+            )
+
     @cached_property
     def distortion(self) -> Floats:
         """``T[true, published]``, ``(values, values)``; rows sum to 1."""
+        self.require_solvable()
         return self.law.given / self.gamma
 
     @property
@@ -194,6 +207,11 @@ class DecoyModel:
     def margin_covariance(self) -> Floats:
         """Covariance of the published margin itself: ``G (diag(pi) - Pi / gamma)``, ``(values, values)``."""
         return np.asarray(self.groups * (np.diag(self.inclusion) - self.law.pairs / self.gamma))
+
+    @cached_property
+    def margin_covariance_of_all(self) -> Floats:
+        """The same, with what values that no published row shows may add."""
+        return np.asarray(self.margin_covariance + np.diag(self.unseen_variances))
 
     @cached_property
     def unseen_variances(self) -> Floats:
