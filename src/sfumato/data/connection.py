@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sfumato.errors import ParameterError
 from sfumato.writing import HeldFolder, make_files_private
 
 if TYPE_CHECKING:
@@ -141,7 +142,14 @@ class _Opened:
         self.process = os.getpid()
         parent = Path(tempfile.gettempdir()) if temporary_folder is None else temporary_folder
         # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
-        self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+        try:
+            self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+        except OSError:
+            raise ParameterError(
+                f"no folder for temporary files can be made in {str(parent)!r}. Name another by --temp-dir, one that exists, may "
+                "be written and has room.",
+                parameter="temporary_folder",
+            ) from None
         make_files_private(self.spill.path)
         chosen: Settings = {**settings, **CAREFUL, **ENCIPHERED, "temp_directory": str(self.spill.path)}
         self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)

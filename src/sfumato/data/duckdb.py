@@ -360,10 +360,14 @@ def _told(source: Source, attributes: Sequence[Attribute]) -> Iterator[None]:
         raise unreadable(source, error) from None
 
 
+MEMORY = r"\s*(\d{1,9}(\.\d{1,3})?\s*[kmg]i?b|\d{1,6}(\.\d{1,3})?\s*ti?b|([1-9]\d?(\.\d{1,3})?|100)\s*%)\s*"
+"""Sizes that DuckDB can count in: of larger ones it says what would be taken for a damaged file."""
+
+
 def _refuse_wrong(memory_limit: str, threads: int | None, temporary_folder: str | Path | None) -> None:
-    if not re.fullmatch(r"\s*\d{1,9}(\.\d{1,3})?\s*([kmgt]i?b|%)\s*", memory_limit, re.IGNORECASE):
+    if not re.fullmatch(MEMORY, memory_limit, re.IGNORECASE):
         raise ParameterError(
-            f"memory must be a number with a unit, such as 4GB or 500MB, got {memory_limit!r}.",
+            f"memory must be a number with a unit, such as 4GB or 500MB, below a million TB, or 1% to 100%; got {memory_limit!r}.",
             parameter="memory",
         )
     if threads is not None and not 1 <= threads <= MOST_THREADS:

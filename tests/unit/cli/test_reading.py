@@ -72,6 +72,9 @@ def test_an_engine_is_made_as_said(tmp_path):
     [
         (("--threads", "0"), "threads must be from 1"),
         (("--memory", "lots"), "memory must be a number with a unit"),
+        (("--memory", "999999999TB"), "below a million TB"),
+        (("--memory", "101%"), "below a million TB"),
+        (("--temp-dir", "/proc"), "no folder for temporary files can be made in '/proc'"),
         (("--temp-dir", "nowhere"), "no folder 'nowhere'"),
         (("--table", "people"), "to which table says nothing"),
         (("--encoding", "klingon"), "no encoding 'klingon'"),
