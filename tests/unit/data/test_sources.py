@@ -296,3 +296,13 @@ def test_columns_of_a_parquet_file_are_those_of_the_table_not_of_their_parts(tmp
     source = open_source(tmp_path / "a.parquet")
     assert source.columns() == ("a", "b", "c", "d", "e")
     assert source.stated_number_of_rows() == 1
+
+
+def test_a_frame_of_mixed_cells_is_refused_without_them(tmp_path):
+    """What pandas' own conversion says of a number that does not fit quotes it."""
+    pandas = pytest.importorskip("pandas")
+    cells = pandas.Series([1.5, 9007199254740993], dtype=object)
+    with pytest.raises(SourceError, match="values of several types") as refusal:
+        read_table(pandas.DataFrame({"age": cells}), SCHEMA)
+    assert "9007199254740993" not in str(refusal.value)
+    assert refusal.value.__cause__ is None

@@ -281,3 +281,10 @@ def test_codes_of_many_labels_take_no_longer_each():
     started = time.process_time()
     assert [town.code_of(label) for label in town.labels] == list(range(100_000))
     assert time.process_time() - started < 5
+
+
+def test_an_edge_that_no_float_is_is_refused():
+    """It became the number below it, and rows of that number fell into the next bin."""
+    with pytest.raises(SchemaError, match="Use 9007199254740992"):
+        Schema.from_toml('[attributes.x]\nrole = "other"\nbins = [0, 10, 9007199254740993]\n')
+    assert Attribute(name="x", role="other", bins=(0, 2**53, 2**60)).size == 2

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.data.sources.base import Asked, Source, fresh_name, told_apart
 from sfumato.data.sources.spark import is_spark_frame
+from sfumato.errors import SourceError
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+    from pyarrow import RecordBatchReader
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,17 +46,25 @@ class ArrowData(Source):
         """The object's type."""
         return f"the {type(self.data).__name__}"
 
-    def columns(self) -> tuple[str, ...]:
-        """Column names of the stream."""
+    def _stream(self) -> RecordBatchReader:
+        """The rows as columns of one type each; what a library says of a cell that does not fit quotes the cell."""
         import pyarrow as pa
 
-        return told_apart(pa.RecordBatchReader.from_stream(self.data).schema.names, self.description)
+        try:
+            return pa.RecordBatchReader.from_stream(self.data)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            raise SourceError(
+                f"{self.description} cannot be read: some column holds values of several types, or numbers that its type cannot "
+                "hold. Give every column one type first, text if need be."
+            ) from None
+
+    def columns(self) -> tuple[str, ...]:
+        """Column names of the stream."""
+        return told_apart(self._stream().schema.names, self.description)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Register the stream."""
-        import pyarrow as pa
-
         name = fresh_name("streamed")
-        cursor.register(name, pa.RecordBatchReader.from_stream(self.data))
+        cursor.register(name, self._stream())
         yield name

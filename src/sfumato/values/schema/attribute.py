@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from sfumato.errors import QueryError, SchemaError, nearest
 from sfumato.frozen import Frozen
@@ -19,7 +19,17 @@ from sfumato.values.schema.dates import DateBins
 from sfumato.values.schema.intervals import interval_label, with_open_ends
 from sfumato.values.schema.roles import Role
 
-Number = Annotated[float, Field(strict=True)]
+
+def _kept_exactly(value: Any) -> Any:
+    """Refuse a whole number that no float is: as an edge it would be another, and rows beside it would change bins."""
+    if isinstance(value, int) and abs(value) < 10**300 and int(float(value)) != value:
+        raise ValueError(
+            f"{value} cannot be an edge: whole numbers beyond 2^53 are kept to about 16 digits. Use {int(float(value))}."
+        )
+    return value
+
+
+Number = Annotated[float, Field(strict=True), BeforeValidator(_kept_exactly)]
 
 _HOW_CELLS_ARE_READ = ("recode", "prefix", "dates", "decimal", "thousands")
 """Keys that say how cells of the private data become categories; a release has the categories alone."""
