@@ -25,8 +25,8 @@ from sfumato.values.feasibility import clip_to_totals
 SAFE_DISTANCE = 5.0
 """Standard deviations of its count that every value must keep from being in every group."""
 
-MOST_VALUES = 4_000
-"""Whose pairs are solved together: time grows with their cube, memory with their square, some gigabytes here."""
+MOST_VALUES = 2_000
+"""Whose pairs are solved together: time grows with their cube, memory with their square, 14 seconds and a gigabyte here."""
 
 
 @dataclass(frozen=True, eq=False)
