@@ -7,16 +7,9 @@ import numpy as np
 from sfumato import Anatomy
 from sfumato.data.coded_rows import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.methods.anatomy.law.bucketed_counts import _drawn_in
 from sfumato.testing import release_in_memory
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Tabulation
-
-
-def test_estimates_are_drawn_in_by_an_error_and_no_further():
-    """Toward 5 by 2: 9 becomes 7 and -4 becomes -2; 6 and 4 lie nearer than that."""
-    found = _drawn_in(np.array([9.0, -4.0, 6.0, 4.0]), np.full(4, 5.0), np.full(4, 2.0))
-    assert found.tolist() == [7.0, -2.0, 5.0, 5.0]
 
 
 def test_errors_without_association_are_those_of_dealing():
@@ -41,9 +34,10 @@ def test_errors_without_association_are_those_of_dealing():
             continue
         unbiased = formula.weighted_counts(asked) @ formula.buckets.solution.T
         by_dealing = formula.buckets.variances(np.full((1, 3), 1 / 3), formula.buckets.solution)[0]
-        away = unbiased - 2.0
-        errors = np.sqrt(by_dealing) * np.minimum(1, 4 * np.sqrt(by_dealing) / 4)
-        expected = 2.0 + np.sign(away) * np.maximum(np.abs(away) - errors, 0)
+        # The error of a whole value is four times that of half of it; beside four rows squared, four times.
+        expected = 2.0 + (unbiased - 2.0) / (1 + 4 * 4 * by_dealing / 16)
         np.testing.assert_allclose(formula._estimated(asked), expected, atol=1e-9)
+        # Two cells that are all rows still hold all rows of every value.
+        np.testing.assert_allclose(formula._estimated(asked).sum(axis=0), 4)
         return
     raise AssertionError("no release told the values apart")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -33,9 +34,8 @@ from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates
 from sfumato.values.selection import Tabulation
 
-MOST_DRAWN_IN = 4.0
-"""Times an error beside a value's rows by which estimates are drawn in, up to one error. On strong associations of 3,000 rows sums
-stated 1.04 times their spread with a whole error everywhere, .96 with none and .97 so; cells of 100 rows cover 97, 91 and 97 %."""
+DRAWN_IN = 4.0
+"""Times the squared error of an estimate beside its value's rows by which association is believed less where errors are worked out."""
 
 LARGEST_OUTPUTS = 20_000_000
 """Numbers that the sums of one question may take where values are many: 160 MB, of which some copies are made."""
@@ -62,9 +62,10 @@ class BucketedCounts(Formula):
     The covariance of the estimates is known exactly up to the true counts of each value's rows in each cell,
     for which the estimates stand, drawn in toward what they would be without any association and cut to what is
     possible: an estimate that is far off lies where a count varies little, and would call itself sure. Where errors are
-    large beside a value's rows it is by one standard error, and less where they are not. A cell by itself is cut to its
-    value's rows; the cells of one table, for their covariance, are made to hold no more of a value's rows together than
-    there are, so that their sum varies no more than it can.
+    large beside a value's rows little is left of an association, and nearly all where they are not; all cells alike, so
+    that what they are known to add up to they still add up to. A cell by itself is cut to its value's rows; the cells of
+    one table, for their covariance, are made to hold no more of a value's rows together than there are, so that their
+    sum varies no more than it can.
     """
 
     def __init__(
@@ -178,25 +179,33 @@ class BucketedCounts(Formula):
         return Tabulation(by, conditions_outside(asked.where, (self.sensitive,)))
 
     def _plausible(self, asked: Tabulation) -> Floats:
-        """Estimated rows of every value in every public cell, cut to what is possible, ``(cells, values)``."""
+        """Estimated rows of every value in every public cell, drawn in and cut to what is possible, ``(cells, values)``."""
         return np.clip(self._estimated(asked), 0, self.buckets.totals)
 
     def _estimated(self, asked: Tabulation) -> Floats:
         """Estimated rows of every value in every public cell, drawn in, ``(cells, values)``."""
         counted = self.weighted_counts(asked)
-        if self.buckets.number_of_values > LARGEST_DENSE:
-            # The errors of all values, by which they would be drawn in, are out of reach: each is a solution by itself.
-            return self.buckets.estimates(counted)
         # Every row counts once, over all values of its bucket.
         shares = counted.sum(axis=1, keepdims=True) / max(self.number_of_rows, 1)
+        expected = shares * self.buckets.totals
+        found = self.buckets.estimates(counted)
+        return np.asarray(expected + self._kept_of_association * (found - expected))
+
+    @cached_property
+    def _kept_of_association(self) -> Floats:
+        """How much of what estimates differ by from no association is believed where errors are worked out, ``(values,)``.
+
+        The same for all cells, so that what they are known to add up to they still add up to.
+        """
         totals = self.buckets.totals.astype(np.float64)
+        if self.buckets.number_of_values > LARGEST_DENSE:
+            # Errors of all values are out of reach: each is a solution by itself.
+            return np.ones_like(totals)
         # Without association x is the cell's share of f, and its spread share (1 - share) f / (f - 1).
         unit = np.divide(totals, totals - 1, out=np.zeros_like(totals), where=totals > 1)
         variances = np.clip(self.buckets.variances(unit[np.newaxis], self.buckets.solution)[0], 0, None)
-        errors = np.sqrt(np.clip(shares * (1 - shares), 0, None) * variances)
-        # What a spread x (f - x) loses by an error of x is the error's square: beside f it is small where f is large.
-        errors *= np.minimum(1, MOST_DRAWN_IN * errors / np.maximum(totals, 1))
-        return _drawn_in(counted @ self.buckets.solution.T, shares * totals, errors)
+        # What a spread x (f - x) loses by an error of x is the error's square, beside the square of f.
+        return np.asarray(1 / (1 + DRAWN_IN * variances / np.maximum(totals, 1) ** 2))
 
     def _outputs(self, asked: Tabulation) -> Floats:
         """What each sum of values takes from ``A'Km``, ``(sums, values)``."""
@@ -246,12 +255,6 @@ class BucketedCounts(Formula):
             "Counts of public attributes, counts of all values together, and differences between values "
             "that do not always occur together can be asked for."
         )
-
-
-def _drawn_in(found: Floats, expected: Floats, errors: Floats) -> Floats:
-    """Numbers moved toward others by an error, and no further than these."""
-    away = found - expected
-    return np.asarray(expected + np.sign(away) * np.clip(np.abs(away) - errors, 0, None))
 
 
 def _covariance(buckets: BucketComposition, inside: Floats, outputs: Floats) -> Floats:
