@@ -18,11 +18,10 @@ from sfumato.data.engine import Condition, Found, Unfit
 from sfumato.data.fitting import Misfit
 from sfumato.data.portions import ROWS_PER_BATCH, PortionCounts, PortionStep, count_portions, map_portions
 from sfumato.data.sources.base import Asked, Source, fresh_name
-from sfumato.errors import ParameterError, TooLargeError
+from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Codes, Integers
 from sfumato.values.batches import CodedBatch, UnitRows
-from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts, numbers_of_rows
 from sfumato.values.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -239,9 +238,4 @@ def _combinations(rows: CodedRows, attributes: Sequence[Attribute]) -> Integers:
     """A number for each row, the same for rows that are equal on the attributes."""
     if not attributes:
         return np.zeros(rows.number_of_rows, dtype=np.int64)
-    columns = _columns(rows, attributes)
-    try:
-        return MixedRadix([each.size for each in attributes]).encode(columns)
-    except TooLargeError:
-        every_row = OccupiedCounts(tuple(attributes), columns, np.ones(rows.number_of_rows, dtype=np.int64))
-        return every_row.numbered([each.name for each in attributes])
+    return numbers_of_rows(attributes, _columns(rows, attributes))

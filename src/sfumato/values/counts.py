@@ -153,8 +153,7 @@ class OccupiedCounts:
         try:
             radix = MixedRadix([each.size for each in attributes])
         except TooLargeError:
-            every_row = cls(tuple(attributes), tuple(columns), np.ones(columns[0].size, dtype=np.int64))
-            numbers = every_row.numbered([each.name for each in attributes])
+            numbers = numbers_of_rows(attributes, columns)
             _, first, counts = np.unique(numbers, return_index=True, return_counts=True)
             return cls(tuple(attributes), tuple(each[first] for each in columns), counts)
         # What occurs is read off the numbers themselves: sorting them alone takes half the time of finding rows.
@@ -221,3 +220,14 @@ def _codes(codes: Iterable[int], attribute: Attribute) -> list[int]:
             f"codes of attribute {attribute.name!r} run from 0 to {attribute.size - 1}, got {chosen[0]} to {chosen[-1]}."
         )
     return chosen
+
+
+def numbers_of_rows(attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> Integers:
+    """A number for each row, the same for rows that are equal on the attributes, of which there is one at least."""
+    try:
+        return MixedRadix([each.size for each in attributes]).encode(columns)
+    except TooLargeError:
+        every_row = OccupiedCounts(
+            tuple(attributes), tuple(columns), np.ones(columns[0].size, dtype=np.int64)
+        )
+        return every_row.numbered([each.name for each in attributes])
