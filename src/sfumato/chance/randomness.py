@@ -160,10 +160,15 @@ class NoiseStream:
     def uniform_codes(self, count: int, size: int) -> npt.NDArray[np.unsignedinteger[Any]]:
         """Codes uniform on ``0..size-1``, of type ``code_dtype(size)``, shape (count,)."""
         drawn = np.zeros(require_whole_number(count, "count", 0, None), code_dtype(size))
-        if size > 1:
-            for rows, words in self._blocks(drawn.size):
+        if size <= 1:
+            return drawn
+        for rows, words in self._blocks(drawn.size):
+            if size & (size - 1) == 0:
+                # A power of two divides the words evenly: dividing is looking at their top bits, and none is drawn again.
+                columns = np.right_shift(words, np.uint64(NUMBER_OF_WORDS.bit_length() - size.bit_length()))
+            else:
                 columns, _ = self._columns_and_remainders(words, size)
-                np.copyto(drawn[rows], columns, casting="unsafe")
+            np.copyto(drawn[rows], columns, casting="unsafe")
         return drawn
 
     def integers_below(self, bounds: npt.ArrayLike) -> _Words:

@@ -11,6 +11,9 @@ from sfumato.data.arrow_arrays import number_array, text_array
 from sfumato.values.batches import CodedBatch
 from sfumato.values.schema import Attribute
 
+ROWS_PER_PAGE = 2**18
+"""Rows of a page of a column; more than a batch has."""
+
 
 class ArrowRows:
     """Turns codes into columns of labels, in the form that published files have.
@@ -78,6 +81,9 @@ def row_writer(
             compression_level=1,
             write_statistics=False,
             use_dictionary=rows.labelled,
+            # One page for each column of a batch: beginning one costs as much as compressing thousands of rows.
+            write_batch_size=ROWS_PER_PAGE,
+            max_rows_per_page=ROWS_PER_PAGE,
         ) as parquet_writer:
             yield lambda batch: parquet_writer.write_batch(rows.convert(batch))
     else:

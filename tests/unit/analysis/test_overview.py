@@ -11,7 +11,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import METHODS, RandomizedResponse, publish, read_table
 from sfumato.analysis.overview import _argument
-from sfumato.cli import main
+from sfumato.cli import run
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -53,7 +53,7 @@ def test_the_commands_it_gives_can_be_run(release, monkeypatch, tmp_path, capsys
             words[-1] = str(tmp_path / "report.html")
         monkeypatch.setattr("sys.argv", words)
         with pytest.raises(SystemExit) as ended:
-            main()
+            run()
         assert ended.value.code in (0, None), capsys.readouterr().err
 
 

@@ -235,8 +235,8 @@ def test_every_result_can_be_json(run, arguments):
 def test_help_imports_nothing_heavy(folder):
     """``sfumato --help`` must not wait for packages that only some verbs need."""
     program = (
-        "import sys\nfrom sfumato.cli import main\nsys.argv = ['sfumato', '--help']\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        "import sys\nfrom sfumato.cli import run\nsys.argv = ['sfumato', '--help']\n"
+        "try:\n    run()\nexcept SystemExit:\n    pass\n"
         f"print([name for name in {HEAVY!r} + ('numpy', 'pydantic') if name in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from typer.core import TyperGroup
 
-from sfumato.cli import main
+from sfumato.cli import run
 from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.sources.arrow import ArrowData
 from sfumato.errors import ParameterError
@@ -171,7 +171,7 @@ def test_control_c_while_the_command_is_parsed_is_said_too(monkeypatch, capsys, 
     monkeypatch.setattr(TyperGroup, place, interrupt)
     monkeypatch.setattr(sys, "argv", ["sfumato", "methods"])
     with pytest.raises(SystemExit) as left:
-        main()
+        run()
     assert left.value.code == 130
     assert capsys.readouterr().err == "Interrupted.\n"
 
@@ -192,7 +192,7 @@ def test_control_c_that_a_library_makes_another_error_of_is_no_fault(monkeypatch
     codes = []
     for is_pressed in (True, False):
         with pytest.raises(SystemExit) as left:
-            main()
+            run()
         codes.append(left.value.code)
         assert (capsys.readouterr().err == "Interrupted.\n") is is_pressed
     assert codes[0] == 130
