@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 Chance = random.Random
@@ -152,7 +153,9 @@ def spoiled_tree(chance: Chance, value: Any, *, known: Sequence[Any] = ()) -> An
         elif change == 2 and known:
             inner[last] = chance.choice(known)
         elif change == 3 and isinstance(inner[last], int | float) and not isinstance(inner[last], bool):
-            inner[last] = inner[last] * chance.choice((-1, 0, 1.0000001, 10, 1e-3, 2**40))
+            # A whole number too large for a fraction stays as it is.
+            with suppress(OverflowError):
+                inner[last] = inner[last] * chance.choice((-1, 0, 1.0000001, 10, 1e-3, 2**40))
         elif change == 4 and isinstance(inner, list):
             inner.append(any_value(chance))
         else:
