@@ -124,6 +124,28 @@ def decoys() -> Iterator[Measurement]:
     )
 
 
+def many_values() -> Iterator[Measurement]:
+    """Anatomy and SPLU-Gen with a hundred thousand values: published, and asked."""
+    data = table("values", 1_000_000, f"sex:2:{QUASI}", f"city:100000:{SENSITIVE}:0.3")
+    for name, setting in (("anatomy", "l_value=5"), ("splu-gen", "gamma=5")):
+        release, run = publish(data, f"values-{name}", "--method", name, "--set", setting)
+        yield Measurement(f"{name}, 100,000 values, 1 M rows, CPU s", run.cpu, 40, str(run))
+        asked = sfumato("query", release, "city = 'city-7'")
+        yield Measurement(f"query of that release, {name}, MB", asked.megabytes, 800, str(asked))
+
+
+def hierarchies() -> Iterator[Measurement]:
+    """A hierarchy file of a hundred thousand lines."""
+    size = 100_000
+    data = table("tree", 300_000, f"city:{size}:{QUASI}:0.5", f"sex:2:{QUASI}", f"job:5:{SENSITIVE}")
+    tree = data.with_suffix(".tree.csv")
+    lines = (f"city-{place};county-{place // 100};state-{place // 10_000};*\n" for place in range(size))
+    tree.write_text("".join(lines), encoding="utf-8")
+    settings = ("--set", "k=5", "--set", f"hierarchies.city={tree}")
+    _, run = publish(data, "tree", "--method", "generalization", *settings)
+    yield Measurement("a hierarchy file of 100,000 lines, 300,000 rows, CPU s", run.cpu, 15, str(run))
+
+
 def bins() -> Iterator[Measurement]:
     """Numbers in a thousand bins, beside ten."""
     runs = {}
@@ -170,6 +192,8 @@ CLIFFS: tuple[Callable[[], Iterator[Measurement]], ...] = (
     linking,
     anatomy_attack,
     decoys,
+    many_values,
+    hierarchies,
     bins,
     threads,
 )

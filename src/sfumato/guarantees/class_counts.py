@@ -79,6 +79,28 @@ class ClassCounts:
             counted = np.bincount(cells, weights=self.counts[inside], minlength=number * self.size)
             yield counted.reshape(number, self.size).astype(np.int64)
 
+    def packed_parts(self) -> Iterator[Integers]:
+        """Counts of the values that occur in each class, in any order and filled up by zeros; some classes at a time.
+
+        What a hundred thousand values come to: a class of five rows has five of them at most.
+
+        Examples
+        --------
+        >>> some = ClassCounts(np.array([0, 1, 1]), np.array([7_000, 0, 1]), np.array([5, 2, 3]), 10_000)
+        >>> [part.tolist() for part in some.packed_parts()]
+        [[[5, 0], [2, 3]]]
+        """
+        lengths = np.bincount(self.classes, minlength=self.number_of_classes)
+        starts = np.cumsum(lengths) - lengths
+        width = int(lengths.max(initial=1))
+        for part in in_parts(self.number_of_classes, each=width, at_once=CELLS_AT_ONCE):
+            inside = slice(*np.searchsorted(self.classes, (part.start, part.stop)))
+            classes = self.classes[inside]
+            packed = np.zeros((part.stop - part.start, width), np.int64)
+            place = np.arange(inside.start, inside.stop) - starts[classes]
+            packed[classes - part.start, place] = self.counts[inside]
+            yield packed
+
 
 class DenseClassCounts:
     """The same where most combinations occur: one count for each, in few bytes.
@@ -106,6 +128,8 @@ class DenseClassCounts:
     def parts(self) -> Iterator[Integers]:
         """Dense counts ``(classes, values)`` of some classes at a time."""
         return (each.astype(np.int64) for each in self._occupied())
+
+    packed_parts = parts
 
     def _occupied(self) -> Iterator[npt.NDArray[np.unsignedinteger[Any]]]:
         for part in in_parts(len(self._cells), each=self.size, at_once=CELLS_AT_ONCE):

@@ -28,6 +28,9 @@ class ClassCriterion(Guarantee):
 
     holds_of_tables: ClassVar[bool] = True
 
+    only_how_often: ClassVar[bool] = False
+    """Whether a class is judged by how often its values occur alone, whichever they are and whatever the table has."""
+
     @property
     def watched(self) -> str | None:
         """The attribute whose counts within a class decide; None when the number of rows does."""
@@ -105,7 +108,7 @@ class ClassCriterion(Guarantee):
             return None
         for counts, overall in found:
             classes += counts.number_of_classes
-            for part in counts.parts():
+            for part in counts.packed_parts() if self.only_how_often else counts.parts():
                 broken += int(np.count_nonzero(~self.classes_that_hold(part, overall)))
         return Judgement(
             broken == 0, f"{broken:,} of {classes:,} classes of published rows break the promise"

@@ -54,6 +54,7 @@ class LDiversity(SensitiveCriterion):
     attacker: ClassVar[str] = (
         "knows a person's public values and group, and learns nothing from the other groups or from elsewhere"
     )
+    only_how_often: ClassVar[bool] = True
     reference: ClassVar[str] = "Machanavajjhala et al. (2007); Xiao and Tao (2006)"
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -150,6 +151,11 @@ def _staged(out: Path) -> Iterator[Path]:
             # Renaming onto a folder that appeared meanwhile fails, unless it is empty; it is never overwritten.
             held.path.rename(out)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise ReleaseExistsError(
+                f"{str(out)!r} appeared while the release was written: somebody else made it. Releases are never overwritten; "
+                "nothing was published. Choose another name."
+            ) from None
         raise ReleaseError(
             f"writing {str(out)!r} failed: {error.strerror or 'the disk refused'}. Nothing was published."
         ) from None

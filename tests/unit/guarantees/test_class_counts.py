@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import get_args
 
 import numpy as np
 import pytest
 
-from sfumato.guarantees import class_counts
+from sfumato.guarantees import GUARANTEES, class_counts
 from sfumato.guarantees.class_counts import (
     ClassCounts,
     DoesNotFitError,
@@ -16,6 +17,8 @@ from sfumato.guarantees.class_counts import (
     count_dense,
     count_packed,
 )
+from sfumato.guarantees.l_diversity import LDiversity, Variant
+from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.values.batches import CodedBatch
 
 NAMES = ["bucket", "place", "job"]
@@ -232,3 +235,45 @@ def test_combinations_that_just_fit_a_number_are_packed():
     assert dense(found) == [(1, 1)]
     with pytest.raises(DoesNotFitError):
         count_packed([last], NAMES, [2**31, 2**31, 3], 3, WHOLE)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 10_000])
+def test_packed_classes_hold_what_the_dense_ones_hold(monkeypatch, at_once):
+    """The same counts of the same classes in the same order, whichever values they are of; cut anywhere."""
+    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
+    draw = np.random.default_rng(4)
+    rows = np.unique(np.stack([draw.integers(0, 30, 200), draw.integers(0, 50, 200)], axis=1), axis=0)
+    classes = np.unique(rows[:, 0], return_inverse=True)[1]
+    some = ClassCounts(classes, rows[:, 1], draw.integers(1, 9, len(rows)), 50)
+    packed = [sorted(filter(None, line)) for part in some.packed_parts() for line in part.tolist()]
+    dense = [sorted(filter(None, line)) for part in some.parts() for line in part.tolist()]
+    assert packed == dense
+    assert max(part.shape[1] for part in some.packed_parts()) < 50
+
+
+def test_only_promises_that_do_not_look_at_which_values_there_are_may_have_them_packed():
+    """Every promise that says so gives the same verdict with the values of each class in another order, and zeros left out."""
+    draw = np.random.default_rng(5)
+    counts = draw.integers(0, 6, (200, 5)) + (np.arange(5) == 0)
+    shuffled = draw.permuted(counts, axis=1)
+    packed = np.array([sorted(line, reverse=True) for line in counts.tolist()])
+    said = [
+        LDiversity(attribute="job", l_value=1.8, variant=variant, c=1.5)
+        if variant == "recursive"
+        else LDiversity(attribute="job", l_value=1.8, variant=variant)
+        for variant in get_args(Variant)
+    ]
+    for each in said:
+        assert each.only_how_often
+        verdict = each.classes_that_hold(counts, counts.sum(axis=0))
+        assert 0 < verdict.sum() < len(verdict)
+        for other in (shuffled, packed):
+            assert (each.classes_that_hold(other, other.sum(axis=0)) == verdict).all()
+    # One that compares with the table does not say so, and may not: its verdict changes.
+    compared = TCloseness(attribute="job", t=0.3)
+    assert not compared.only_how_often
+    verdicts = [compared.classes_that_hold(each, counts.sum(axis=0)) for each in (counts, shuffled)]
+    assert (verdicts[0] != verdicts[1]).any()
+    assert {name for name, kind in GUARANTEES.members.items() if getattr(kind, "only_how_often", False)} == {
+        "l-diversity"
+    }

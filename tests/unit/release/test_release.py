@@ -136,6 +136,20 @@ def test_an_existing_folder_is_never_touched(tmp_path):
     assert list((tmp_path / "r").iterdir()) == []
 
 
+def test_a_folder_that_appears_while_the_release_is_written_is_not_touched(tmp_path):
+    """Two runs for one name: the second says so, and leaves the first and nothing else."""
+
+    def somebody_else_is_faster(_):
+        (tmp_path / "r").mkdir(exist_ok=True)
+        (tmp_path / "r" / "theirs").touch()
+
+    with pytest.raises(ReleaseExistsError, match="appeared while the release was written"):
+        publish(
+            read_table(people(), SCHEMA), DESIGN, tmp_path / "r", seed=1, progress=somebody_else_is_faster
+        )
+    assert [each.name for each in tmp_path.rglob("*")] == ["r", "theirs"]
+
+
 def test_a_refused_table_leaves_nothing_behind(tmp_path):
     """A bad value in the last batch takes the whole folder with it."""
     good = people(300_000)

@@ -35,7 +35,7 @@ from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrat
 from sfumato.custody.audit.truth_checks import check_against_truth
 from sfumato.custody.audit.worst_groups import worst_groups
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import DataError, ParameterError
+from sfumato.errors import DataError, ParameterError, TooLargeError
 from sfumato.release import Release
 from sfumato.release.verifying import Check, judged, verify_release
 from sfumato.values.number_text import counted
@@ -139,6 +139,11 @@ def audit(
                     Skipped(f"the law of {each.method}", "no test of it against the truth is known")
                 )
         outside = None if control is None else _outside(control, releases[0], people)
+        try:
+            people.targets(are_members=True)
+        except TooLargeError as error:
+            skipped.append(Skipped(f"beliefs about {name}", str(error)))
+            continue
         present = attack_present(releases, people, generator)
         controlled = control_trials(
             releases,

@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from sfumato.errors import ParameterError, SchemaError
 from sfumato.frozen import Frozen
 from sfumato.values.arrays import Integers
+from sfumato.values.number_text import listed
 from sfumato.values.schema import MISSING_LABEL, Attribute
 
 ROOT = "*"
@@ -320,6 +321,7 @@ def _problems(attribute: Attribute, root: str, paths: list[tuple[tuple[str, ...]
     name = repr(attribute.name)
     uses = Counter([root, *(path[-1] for path, _ in paths)])
     leaves = {path[-1] for path, is_leaf in paths if is_leaf}
+    labels = frozenset(attribute.labels)
     absent = [
         code
         for code, label in enumerate(attribute.labels)
@@ -330,7 +332,7 @@ def _problems(attribute: Attribute, root: str, paths: list[tuple[tuple[str, ...]
             f"the hierarchy of {name} misses {len(absent)} of {attribute.size} categories: "
             f"{_listed(attribute, absent)}. Every category needs a place; add them."
         )
-    unknown = sum(leaf not in attribute.labels for leaf in leaves)
+    unknown = len(leaves - labels)
     if unknown:
         yield (
             f"the hierarchy of {name} has {unknown} leaves that are no category of the attribute. "
@@ -342,9 +344,9 @@ def _problems(attribute: Attribute, root: str, paths: list[tuple[tuple[str, ...]
             f"the hierarchy of {name} has two parents for {len(double)} categories: "
             f"{_listed(attribute, double)}. Give each one parent."
         )
-    groups = [label for label, times in uses.items() if times > 1 and label not in attribute.labels]
+    groups = [label for label, times in uses.items() if times > 1 and label not in labels]
     if groups:
-        shown = "" if attribute.learned else f": {', '.join(map(repr, groups))}"
+        shown = "" if attribute.learned else f": {listed([repr(each) for each in groups])}"
         yield (
             f"the hierarchy of {name} uses {len(groups)} group labels in two places{shown}. "
             "Give each group one parent, or different labels."
@@ -354,5 +356,5 @@ def _problems(attribute: Attribute, root: str, paths: list[tuple[tuple[str, ...]
 def _listed(attribute: Attribute, codes: Sequence[int]) -> str:
     """Public categories by name, learned ones by their position (1 is the first)."""
     if attribute.learned:
-        return "positions " + ", ".join(str(code + 1) for code in codes)
-    return ", ".join(repr(attribute.labels[code]) for code in codes)
+        return f"positions {listed([str(code + 1) for code in codes])}"
+    return listed([repr(attribute.labels[code]) for code in codes])

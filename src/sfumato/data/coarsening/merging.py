@@ -51,10 +51,11 @@ def classes_of_groups(attribute: Attribute, groups: Sequence[Sequence[str]], *, 
         When a label is unknown, or in two groups.
     """
     leader = np.arange(attribute.size)
+    code_of = {label: code for code, label in enumerate(attribute.labels)}
     seen: set[str] = set()
     for labels in groups:
         for label in labels:
-            if label not in attribute.labels:
+            if label not in code_of:
                 raise ParameterError(
                     f"{parameter} of {attribute.name!r} names {label!r}; {nearest(label, attribute.labels)}",
                     parameter=parameter,
@@ -65,7 +66,7 @@ def classes_of_groups(attribute: Attribute, groups: Sequence[Sequence[str]], *, 
                     parameter=parameter,
                 )
             seen.add(label)
-        codes = [attribute.labels.index(label) for label in labels]
+        codes = [code_of[label] for label in labels]
         leader[codes] = min(codes, default=0)
     return np.unique(leader, return_inverse=True)[1]
 
@@ -83,6 +84,7 @@ def merge_classes(
     >>> class_of.tolist(), merge_classes(stars, class_of, between=" or ").labels
     ([0, 1, 0], ('1 or 3', '2'))
     """
-    covers = [np.flatnonzero(class_of == each).tolist() for each in range(int(class_of.max()) + 1)]
+    order = np.argsort(class_of, kind="stable")
+    covers = [each.tolist() for each in np.split(order, np.cumsum(np.bincount(class_of))[:-1])]
     labels = [between.join(attribute.labels[code] for code in codes) for codes in covers]
     return coarser_attribute(attribute, labels, covers, learned=learned)[0]

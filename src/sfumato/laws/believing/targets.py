@@ -9,8 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.errors import TooLargeError
 from sfumato.values.arrays import Floats, Integers
+from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute
+
+MOST_BELIEFS = 50_000_000
+"""Kinds of people times values of which beliefs are written out: 400 MB for each such table."""
+
+MOST_VALUES = 2_000
+"""Values that beliefs are about: each round of working them out looks at all pairs of values for every kind of people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +63,21 @@ class Targets:
         *,
         are_members: bool,
     ) -> Targets:
-        """People given by their codes, one array for each attribute."""
+        """People given by their codes, one array for each attribute.
+
+        Raises
+        ------
+        TooLargeError
+            When there are so many kinds of people or values that what is believed of them does not fit into memory.
+        """
         rows = np.stack([np.asarray(codes[each.name], np.int64) for each in public], axis=1)
         combinations, index = np.unique(rows, axis=0, return_inverse=True)
+        if sensitive.size > MOST_VALUES or len(combinations) * sensitive.size > MOST_BELIEFS:
+            raise TooLargeError(
+                f"{counted(len(combinations), 'kind')} of people and {sensitive.size:,} categories of {sensitive.name!r} are too many to "
+                f"write out what is believed of each: {MOST_VALUES:,} categories at most, and {MOST_BELIEFS:,} of them times kinds. "
+                "Merge categories in the schema (recode, prefix), or ask about fewer people."
+            )
         return cls(tuple(public), sensitive, combinations, index.ravel().astype(np.int64), are_members)
 
     @property

@@ -7,12 +7,13 @@ Among people who are alike in what is published as it is, it shows at once.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sfumato.chance.distortion.axes import AxisMatrix, contract, transposed
 from sfumato.custody.audit.people import recode
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
 from sfumato.data.private_table import PrivateTable
@@ -46,13 +47,14 @@ class Alike:
         found: Floats = self.true / np.maximum(self.true.sum(axis=1, keepdims=True), 1)
         return found
 
-    def against(self, channel: Floats) -> TruthCheck:
-        """Rows drawn independently through ``channel[true, published]``.
+    def against(self, channel: AxisMatrix) -> TruthCheck:
+        """Rows drawn independently through ``channel[true, published]``; one row of it where all true values are alike.
 
         Each published row counts for the share that its shown value truly has in its group: a sum of independent draws between 0
         and 1, whose mean and variance the matrix gives.
         """
-        means, squares = self.shares @ channel.T, self.shares**2 @ channel.T
+        onto = [None, transposed(channel)]
+        means, squares = contract(self.shares, onto), contract(self.shares**2, onto)
         expected = float((self.true * means).sum())
         variance = float((self.true * (squares - means**2)).sum())
         observed = float((self.published * self.shares).sum())
@@ -103,7 +105,9 @@ def people_alike(release: Release, table: PrivateTable, name: str, changed: Coll
     return Alike(name, true_rows, published)
 
 
-def agreements(release: Release, table: PrivateTable, channels: dict[str, Floats]) -> Iterator[TruthCheck]:
+def agreements(
+    release: Release, table: PrivateTable, channels: Mapping[str, AxisMatrix]
+) -> Iterator[TruthCheck]:
     """Every attribute that was drawn row by row through a matrix; two by two where nothing is published as it is."""
     alike = {name: people_alike(release, table, name, channels) for name in channels}
     yield from (each.against(channels[name]) for name, each in alike.items() if each is not None)
@@ -115,7 +119,7 @@ def agreements(release: Release, table: PrivateTable, channels: dict[str, Floats
 
 
 def _pair(
-    release: Release, table: PrivateTable, names: tuple[str, str], channels: dict[str, Floats]
+    release: Release, table: PrivateTable, names: tuple[str, str], channels: Mapping[str, AxisMatrix]
 ) -> TruthCheck | None:
     """Published pairs of values, each counted for how frequent it truly is beside the most frequent pair."""
     codes = [recode(table, release.schema[name]) for name in names]
@@ -126,8 +130,8 @@ def _pair(
     true = np.zeros(shape)
     np.add.at(true, np.ix_(*codes), counted)
     scores = true / max(float(true.max()), 1.0)
-    one, other = (channels[name] for name in names)
-    means, squares = one @ scores @ other.T, one @ scores**2 @ other.T
+    onto = [transposed(channels[name]) for name in names]
+    means, squares = contract(scores, onto), contract(scores**2, onto)
     expected, variance = float((true * means).sum()), float((true * (squares - means**2)).sum())
     observed = float((np.asarray(release.count_by(names).counts) * scores).sum())
     return TruthCheck(

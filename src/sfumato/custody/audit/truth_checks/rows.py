@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from sfumato.chance.distortion.axes import AxisMatrix, contract, squared
 from sfumato.custody.audit.people import People, recode
 from sfumato.custody.audit.truth_checks.agreement import Alike, agreements, people_alike
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
 from sfumato.data.private_table import PrivateTable
-from sfumato.laws.believing.targets import places_among
+from sfumato.laws.believing.targets import MOST_VALUES, places_among
 from sfumato.methods.distribution_resampling.law import ResampledRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
@@ -30,14 +31,14 @@ def perturbed(release: Release, people: People, table: PrivateTable) -> Iterator
             continue
         true = np.zeros(distortion.size)
         np.add.at(true, codes, table.count_by([name]).counts)
-        yield _margin(name, release.count_by([name]).counts, true, distortion.dense())
-    yield from agreements(release, table, {name: each.dense() for name, each in law.distortions.items()})
+        yield _margin(name, release.count_by([name]).counts, true, distortion.on_axis)
+    yield from agreements(release, table, law.matrices())
 
 
-def _margin(name: str, published: Integers, true: Floats, channel: Floats) -> TruthCheck:
+def _margin(name: str, published: Integers, true: Floats, channel: AxisMatrix) -> TruthCheck:
     """Each category's published rows are a sum of one independent draw for each row."""
-    expected = true @ channel
-    variances = true @ (channel * (1 - channel))
+    expected = contract(true, [channel])
+    variances = expected - contract(true, [squared(channel)])
     values = [
         bernstein(float(each), float(mean), float(variance))
         for each, mean, variance in zip(published, expected, variances, strict=True)
@@ -56,6 +57,8 @@ def sampled(release: Release, people: People, table: PrivateTable) -> Iterator[T
     law = release.law
     assert isinstance(law, SampledRows)
     names = [each.name for each in people.public]
+    if people.sensitive.size > MOST_VALUES:
+        return
     rows = law.grouped_rows(release, names, people.sensitive.name)
     if rows is None or set(names) != set(law.groups):
         return
@@ -127,4 +130,4 @@ def resampled(release: Release, people: People, table: PrivateTable) -> Iterator
         )
         alike = people_alike(release, table, name, law.attributes)
         if alike is not None:
-            yield alike.against(np.tile(true / number, (len(true), 1)))
+            yield alike.against((true / number)[np.newaxis])
