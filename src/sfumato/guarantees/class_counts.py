@@ -9,12 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.guarantees.class_tables import CELLS_AT_ONCE, AnyClassCounts, ClassCounts, DenseClassCounts
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
-from sfumato.values.parts import in_parts
-
-CELLS_AT_ONCE = 4_000_000
-"""Counts over (class, value) held at a time while a release is judged."""
 
 COMBINATIONS_AT_ONCE = 6_000_000
 """Combinations of class and value held at a time; where there are more, a table is read several times."""
@@ -36,123 +33,6 @@ DENSE_PER_ROW = 16
 
 _Runs = tuple[Integers, Integers]
 """Different keys, increasing, and how often each occurs."""
-
-
-class ClassCounts:
-    """Rows of classes by a watched value, kept as the combinations that occur.
-
-    Parameters
-    ----------
-    classes
-        ``(combinations,)``: number of the class, from 0 on.
-    values
-        ``(combinations,)``: code of the watched value, below ``size``.
-    counts
-        ``(combinations,)`` rows.
-    size
-        Number of values.
-
-    Examples
-    --------
-    >>> some = ClassCounts(np.array([0, 1, 1]), np.array([1, 0, 1]), np.array([5, 2, 3]), 2)
-    >>> [part.tolist() for part in some.parts()], some.overall.tolist()
-    ([[[0, 5], [2, 3]]], [2, 8])
-    """
-
-    def __init__(self, classes: Integers, values: Integers, counts: Integers, size: int) -> None:
-        if np.any(classes[1:] < classes[:-1]):
-            order = np.argsort(classes, kind="stable")
-            classes, values, counts = classes[order], values[order], counts[order]
-        self.classes, self.values, self.counts = classes, values, counts
-        self.size = size
-        self.number_of_classes = int(self.classes[-1]) + 1 if len(classes) else 0
-        self.overall: Integers = np.bincount(self.values, weights=self.counts, minlength=size).astype(
-            np.int64
-        )
-
-    def parts(self) -> Iterator[Integers]:
-        """Dense counts ``(classes, values)`` of some classes at a time."""
-        for part in in_parts(self.number_of_classes, each=self.size, at_once=CELLS_AT_ONCE):
-            number = part.stop - part.start
-            inside = slice(*np.searchsorted(self.classes, (part.start, part.stop)))
-            cells = (self.classes[inside] - part.start) * self.size + self.values[inside]
-            counted = np.bincount(cells, weights=self.counts[inside], minlength=number * self.size)
-            yield counted.reshape(number, self.size).astype(np.int64)
-
-    def packed_parts(self) -> Iterator[Integers]:
-        """Counts of the values that occur in each class, in any order and filled up by zeros; some classes at a time.
-
-        What a hundred thousand values come to: a class of five rows has five of them at most.
-
-        Examples
-        --------
-        >>> some = ClassCounts(np.array([0, 1, 1]), np.array([7_000, 0, 1]), np.array([5, 2, 3]), 10_000)
-        >>> [part.tolist() for part in some.packed_parts()]
-        [[[5, 0], [2, 3]]]
-        """
-        lengths = np.bincount(self.classes, minlength=self.number_of_classes)
-        starts = np.cumsum(lengths) - lengths
-        width = int(lengths.max(initial=1))
-        for part in in_parts(self.number_of_classes, each=width, at_once=CELLS_AT_ONCE):
-            inside = slice(*np.searchsorted(self.classes, (part.start, part.stop)))
-            classes = self.classes[inside]
-            packed = np.zeros((part.stop - part.start, width), np.int64)
-            place = np.arange(inside.start, inside.stop) - starts[classes]
-            packed[classes - part.start, place] = self.counts[inside]
-            yield packed
-
-
-class DenseClassCounts:
-    """The same where most combinations occur: one count for each, in few bytes.
-
-    Parameters
-    ----------
-    cells
-        ``(classes * size,)`` counts; classes that no row has may be among them.
-    size
-        Number of values.
-
-    Examples
-    --------
-    >>> some = DenseClassCounts(np.array([0, 5, 0, 0, 2, 3], np.uint8), 2)
-    >>> [part.tolist() for part in some.parts()], some.overall.tolist(), some.number_of_classes
-    ([[[0, 5], [2, 3]]], [2, 8], 2)
-    """
-
-    def __init__(self, cells: npt.NDArray[np.unsignedinteger[Any]], size: int) -> None:
-        self.size = size
-        self._cells = cells[: cells.size // size * size].reshape(-1, size)
-        self.overall: Integers = self._cells.sum(axis=0, dtype=np.int64)
-        self.number_of_classes = sum(len(each) for each in self._occupied())
-
-    def parts(self) -> Iterator[Integers]:
-        """Dense counts ``(classes, values)`` of some classes at a time."""
-        return (each.astype(np.int64) for each in self._occupied())
-
-    packed_parts = parts
-
-    def _occupied(self) -> Iterator[npt.NDArray[np.unsignedinteger[Any]]]:
-        for part in in_parts(len(self._cells), each=self.size, at_once=CELLS_AT_ONCE):
-            cells = self._cells[part.start : part.stop]
-            yield cells[cells.any(axis=1)]
-
-
-def in_turns(
-    rows_of: Callable[[slice], AnyClassCounts | None], overall_of: Callable[[], Integers], rows: int
-) -> Iterator[tuple[AnyClassCounts, Integers]]:
-    """All classes at once, or a part of them in each of several passes where they are too many for memory."""
-    whole = rows_of(slice(0, None, 1))
-    if whole is not None:
-        yield whole, whole.overall
-        return
-    passes, overall = -(-rows // COMBINATIONS_AT_ONCE) + 1, overall_of()
-    for number in range(passes):
-        found = rows_of(slice(number, None, passes))
-        assert found is not None
-        yield found, overall
-
-
-AnyClassCounts = ClassCounts | DenseClassCounts
 
 
 def classes_of(
@@ -178,12 +58,8 @@ def classes_of(
     """
     size = 1 if watched is None else watched
 
-    def rows_of(part: slice) -> AnyClassCounts | None:
+    def rows_of(part: slice) -> ClassCounts | None:
         try:
-            if part.step == 1:
-                dense = count_dense(scan(names), names, radices, size, rows)
-                if dense is not None:
-                    return dense
             return count_packed(scan(names), names, radices, size, part)
         except DoesNotFitError:
             return count_any(scan(names), names, size, part, is_watched=watched is not None)
@@ -196,7 +72,57 @@ def classes_of(
             (np.bincount(each.codes[names[-1]], minlength=size) for each in batches), np.zeros(size, np.int64)
         )
 
-    return in_turns(rows_of, overall, rows)
+    try:
+        dense = count_dense(scan(names), names, radices, size, rows)
+        whole = dense or rows_of(slice(0, None, 1))
+        windows = [] if whole else _windows(scan(names), names, radices, size, rows)
+    except DoesNotFitError:
+        whole, windows = rows_of(slice(0, None, 1)), []
+    if whole is not None:
+        yield whole, whole.overall
+        return
+    total = overall()
+    for window in windows:
+        for each in _counted_within(lambda: scan(names), names, radices, size, window):
+            yield each, total
+    passes = 0 if windows else -(-rows // COMBINATIONS_AT_ONCE) + 1
+    for number in range(passes):
+        found = rows_of(slice(number, None, passes))
+        assert found is not None
+        yield found, total
+
+
+def _windows(
+    batches: Iterable[CodedBatch], names: Sequence[str], radices: Sequence[int | None], size: int, rows: int
+) -> list[range]:
+    """Runs of cells that can be counted one byte each, whole classes, up to the last that occurs; none where most are empty."""
+    later = _later(radices)
+    last = max((int(_packed(each, names, radices, later).max(initial=-1)) for each in batches), default=-1)
+    cells = (last // size + 1) * size
+    if cells > DENSE_PER_ROW * rows:
+        return []
+    width = max(DENSE_CELLS_AT_ONCE // size, 1) * size
+    return [range(start, min(start + width, cells)) for start in range(0, cells, width)]
+
+
+def _counted_within(
+    scan: Callable[[], Iterable[CodedBatch]],
+    names: Sequence[str],
+    radices: Sequence[int | None],
+    size: int,
+    window: range,
+) -> Iterator[DenseClassCounts]:
+    """The classes of a run of cells; in quarters of it and four bytes each where one byte does not hold all counts."""
+    found = count_dense(scan(), names, radices, size, 0, within=window)
+    if found is not None:
+        yield found
+        return
+    width = max(len(window) // size // 4, 1) * size
+    for start in range(window.start, window.stop, width):
+        part = range(start, min(start + width, window.stop))
+        quarter = count_dense(scan(), names, radices, size, 0, within=part, kind=np.uint32)
+        assert quarter is not None
+        yield quarter
 
 
 class DoesNotFitError(Exception):
@@ -251,7 +177,14 @@ def count_packed(
 
 
 def count_dense(
-    batches: Iterable[CodedBatch], names: Sequence[str], radices: Sequence[int | None], size: int, rows: int
+    batches: Iterable[CodedBatch],
+    names: Sequence[str],
+    radices: Sequence[int | None],
+    size: int,
+    rows: int,
+    *,
+    within: range | None = None,
+    kind: type[np.unsignedinteger[Any]] = np.uint8,
 ) -> DenseClassCounts | None:
     """The same by a count for each combination, in one pass and without sorting; None where those would be too many.
 
@@ -259,6 +192,10 @@ def count_dense(
     ----------
     rows
         How many there are, about.
+    within
+        Only these cells, whole classes of them; all when not given.
+    kind
+        What counts each, where cells are many.
 
     Raises
     ------
@@ -266,24 +203,26 @@ def count_dense(
         Where rows must be told apart column by column.
     """
     later = _later(radices)
-    most = min(DENSE_CELLS_AT_ONCE, max(DENSE_PER_ROW * rows, CELLS_AT_ONCE))
+    most = len(within) if within else min(DENSE_CELLS_AT_ONCE, max(DENSE_PER_ROW * rows, CELLS_AT_ONCE))
     cells: npt.NDArray[Any] = np.zeros(0, np.uint32)
     seen = 0
     for batch in batches:
         keys = _packed(batch, names, radices, later)
+        if within is not None:
+            keys = keys[(keys >= within.start) & (keys < within.stop)] - within.start
         # Up to the end of the last class.
         last = -(-(int(keys.max(initial=-1)) + 1) // size) * size
         if last > most:
             return None
         if last > cells.size:
             grown: npt.NDArray[Any] = np.zeros(
-                last + last // 8, np.uint32 if last <= WIDE_CELLS_AT_ONCE else np.uint8
+                min(last + last // 8, most), np.uint32 if last <= WIDE_CELLS_AT_ONCE else kind
             )
             # Counts that no longer fit are cut, which the sum shows.
             grown[: cells.size] = cells
             cells = grown
         np.add.at(cells, keys, cells.dtype.type(1))
-        seen += batch.number_of_rows
+        seen += keys.size
     # A count beyond what its bytes hold is seen by the rows that are lacking.
     return DenseClassCounts(cells, size) if int(cells.sum(dtype=np.int64)) == seen else None
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.guarantees.base import Guarantee, Judgement, PublishedTables
-from sfumato.guarantees.class_counts import AnyClassCounts, classes_of
+from sfumato.guarantees.class_counts import classes_of
+from sfumato.guarantees.class_tables import AnyClassCounts
 from sfumato.values.arrays import Booleans, Counts, Integers
 from sfumato.values.schema import Role
 

@@ -10,7 +10,7 @@ import pytest
 from coded_tables import table_of
 from sfumato import inspect_table
 from sfumato.custody.group_criteria import group_criteria
-from sfumato.guarantees import class_counts
+from sfumato.guarantees import class_counts, class_tables
 
 
 def test_two_groups_by_hand():
@@ -34,7 +34,7 @@ def test_two_groups_by_hand():
 @pytest.mark.parametrize("most", [5, 10**6])
 def test_as_the_definitions_say(monkeypatch, at_once, most):
     """Loops over groups of a skewed table with a value that nobody has, however many are worked on at a time or in a pass."""
-    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(class_tables, "CELLS_AT_ONCE", at_once)
     monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", most)
     # By a count for each combination, or in several passes.
     monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 2**28 if most > 5 else 0)

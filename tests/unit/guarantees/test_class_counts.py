@@ -8,9 +8,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from sfumato.guarantees import GUARANTEES, class_counts
+from sfumato.guarantees import GUARANTEES, class_counts, class_tables
 from sfumato.guarantees.class_counts import (
     ClassCounts,
+    DenseClassCounts,
     DoesNotFitError,
     classes_of,
     count_any,
@@ -70,7 +71,7 @@ def test_both_ways_count_as_one_does_by_hand(waiting, is_watched, monkeypatch):
 @pytest.mark.parametrize("few", [0, 10**6], ids=["in a byte", "in four"])
 def test_cells_that_each_have_a_count(at_once, few, monkeypatch):
     """In as many parts as memory allows, with room that grows; classes that no row has are none."""
-    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(class_tables, "CELLS_AT_ONCE", at_once)
     monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", few)
     parts = [*batches(buckets=3), *batches(2, buckets=40, number=1)]
     found = count_dense(parts, NAMES, RADICES, 4, 10**6)
@@ -145,13 +146,11 @@ def test_classes_that_are_too_many_come_in_turns_with_the_counts_of_all_rows(
     monkeypatch, radices, is_watched
 ):
     """Each class once, and in every turn the watched values of the whole table."""
-    for limit in (
-        "KEYS_WAITING_AT_ONCE",
-        "ROWS_WAITING_AT_ONCE",
-        "COMBINATIONS_AT_ONCE",
-        "DENSE_CELLS_AT_ONCE",
-    ):
+    for limit in ("KEYS_WAITING_AT_ONCE", "ROWS_WAITING_AT_ONCE", "COMBINATIONS_AT_ONCE"):
         monkeypatch.setattr(class_counts, limit, 30)
+    # So that nothing is counted cell by cell.
+    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 0)
+    monkeypatch.setattr(class_counts, "DENSE_PER_ROW", 0)
 
     def scan(names):
         return [CodedBatch({name: each.codes[name] for name in names}, 60) for each in batches()]
@@ -240,7 +239,7 @@ def test_combinations_that_just_fit_a_number_are_packed():
 @pytest.mark.parametrize("at_once", [1, 7, 10_000])
 def test_packed_classes_hold_what_the_dense_ones_hold(monkeypatch, at_once):
     """The same counts of the same classes in the same order, whichever values they are of; cut anywhere."""
-    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", at_once)
+    monkeypatch.setattr(class_tables, "CELLS_AT_ONCE", at_once)
     draw = np.random.default_rng(4)
     rows = np.unique(np.stack([draw.integers(0, 30, 200), draw.integers(0, 50, 200)], axis=1), axis=0)
     classes = np.unique(rows[:, 0], return_inverse=True)[1]
@@ -277,3 +276,32 @@ def test_only_promises_that_do_not_look_at_which_values_there_are_may_have_them_
     assert {name for name, kind in GUARANTEES.members.items() if getattr(kind, "only_how_often", False)} == {
         "l-diversity"
     }
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+@pytest.mark.parametrize("room", [4, 30, 47, 119])
+@pytest.mark.parametrize("rows", [60, 400])
+def test_cells_that_are_too_many_for_one_pass_are_counted_run_by_run(monkeypatch, is_watched, room, rows):
+    """Each class once, whole, whatever the room; rows of which a byte cannot hold the counts are counted in quarters."""
+    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", room)
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", 10)
+    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", 5)
+    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", 0)
+    parts = batches(rows=rows)
+    # One class that a byte cannot count where there are many rows.
+    parts[0].codes.update({name: np.where(np.arange(rows) < 300, 2, parts[0].codes[name]) for name in NAMES})
+    read = []
+
+    def scan(names):
+        read.append(names)
+        return [CodedBatch({name: each.codes[name] for name in names}, rows) for each in parts]
+
+    turns = list(classes_of(scan, NAMES, RADICES, watched=4 if is_watched else None, rows=4 * rows))
+    assert len(turns) > 1
+    assert all(isinstance(each, DenseClassCounts) for each, _ in turns)
+    assert sorted(row for each, _ in turns for row in dense(each)) == by_hand(parts, is_watched=is_watched)
+    jobs = np.bincount(np.concatenate([each.codes["job"] for each in parts]), minlength=4)
+    assert all(overall.tolist() == (jobs.tolist() if is_watched else [4 * rows]) for _, overall in turns)
+    if rows == 60:
+        # Looked at in full, in vain and for its end; the watched values of all; then each run once.
+        assert len(read) == 3 + is_watched + len(turns)
