@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from sfumato.errors import ParameterError
 from sfumato.guarantees.base import Guarantee
@@ -40,6 +40,15 @@ class Amplification(Guarantee):
     guarantee: Literal["amplification"] = "amplification"
     gamma_by_attribute: dict[str, Annotated[float, Field(ge=1)]]
     unbounded: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _refuse_nothing(self) -> Self:
+        if not self.gamma_by_attribute and not self.unbounded:
+            raise ParameterError(
+                "amplification is about at least one attribute. Name those that are perturbed.",
+                parameter="gamma_by_attribute",
+            )
+        return self
 
     protected_unit: ClassVar[str] = "the true value of one row's perturbed attribute"
     neighbours: ClassVar[str] = "any two true categories of the attribute"

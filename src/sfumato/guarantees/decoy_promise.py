@@ -28,7 +28,7 @@ class DecoyPromise(Guarantee):
         a drug tells the disease, two draws speak of one fact.
     """
 
-    gamma_by_attribute: dict[str, Gamma]
+    gamma_by_attribute: Annotated[dict[str, Gamma], Field(min_length=1)]
     smallest_count: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] = 1
     together: tuple[str, ...] = ()
     independent: tuple[str, ...] = ()

@@ -10,8 +10,12 @@ from pydantic import Field
 
 from sfumato.guarantees.base import Guarantee
 from sfumato.guarantees.small_sum_privacy import error_probabilities, require_gamma
+from sfumato.values.arrays import Integers
 from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_ERROR
 from sfumato.values.number_text import percent
+
+MOST_COUNTS = 20_000
+"""Counts up to which the threshold is looked for among all of them."""
 
 
 class LargeSumUtility(Guarantee):
@@ -40,7 +44,9 @@ class LargeSumUtility(Guarantee):
     """
 
     guarantee: Literal["large-sum-utility"] = "large-sum-utility"
-    gamma_by_attribute: dict[str, Annotated[int, Field(strict=True, ge=2, le=1_000_000)]]
+    gamma_by_attribute: Annotated[
+        dict[str, Annotated[int, Field(strict=True, ge=2, le=1_000_000)]], Field(min_length=1)
+    ]
     relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)]
     error_probability: Annotated[float, Field(gt=0, lt=1)]
 
@@ -115,6 +121,8 @@ def exact_threshold(gamma: int, relative_error: float, error_probability: float)
 
     The probability is a sawtooth in the count, so the threshold is one above the last violation; beyond
     Chebyshev's threshold and Chernoff's there is none. An answer exactly at the relative error counts as wrong.
+    Where counts are many only the tips of the teeth are looked at: as long as answers that are off by the same whole
+    number are wrong, a larger count spreads further, and is wrong more often.
 
     Examples
     --------
@@ -123,10 +131,18 @@ def exact_threshold(gamma: int, relative_error: float, error_probability: float)
     """
     chebyshev = chebyshev_threshold(gamma, relative_error, error_probability)
     chernoff = chernoff_threshold(relative_error, error_probability)
-    counts = np.arange(1, math.ceil(min(chebyshev, chernoff)) + 1)
+    last = math.ceil(min(chebyshev, chernoff))
+    counts = np.arange(1, last + 1) if last <= MOST_COUNTS else _tips(relative_error, last)
     wrong = error_probabilities(counts, gamma, relative_error, boundary="wrong")
     violations = np.flatnonzero(wrong > error_probability)
     return int(counts[violations[-1]]) + 1 if violations.size else 1
+
+
+def _tips(relative_error: float, last: int) -> Integers:
+    """Counts beyond which answers must be off by one more to be wrong, and their neighbours, which rounding may mean."""
+    tips = np.arange(1, math.ceil(relative_error * last) + 1) / relative_error
+    near = np.unique(np.floor(tips)[:, np.newaxis] + np.arange(-1, 2)).astype(np.int64)
+    return near[(near >= 1) & (near <= last)]
 
 
 def misprinted_theorem_3_bound(count: float, gamma: int, relative_error: float) -> float:

@@ -43,4 +43,7 @@ def toml_value(value: Any) -> str:
 
 def number_text(value: float) -> str:
     """The shortest text that reads back as the same number; whole numbers without a point."""
-    return repr(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(value)
+    if isinstance(value, int):
+        # Whole numbers may be larger than any fraction.
+        return repr(value)
+    return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

@@ -143,3 +143,9 @@ def test_no_retention_has_an_epsilon_of_zero():
     with pytest.raises(ParameterError, match="epsilon must be above 0, got 0"):
         retention_of_epsilon(0, 2)
     assert retention_of_epsilon(0.5, 2) == pytest.approx((math.exp(0.5) - 1) / (math.exp(0.5) + 1))
+
+
+def test_amplification_of_nothing_is_no_promise():
+    """A manifest that states it is damaged; nothing could be said of it."""
+    with pytest.raises(ParameterError, match="at least one attribute"):
+        Amplification(gamma_by_attribute={})

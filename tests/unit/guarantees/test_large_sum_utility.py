@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
+from sfumato.guarantees import large_sum_utility
 from sfumato.guarantees.large_sum_utility import (
     LargeSumUtility,
     chebyshev_bound,
@@ -129,3 +130,19 @@ def test_each_attribute_has_its_own_threshold():
     )
     assert (promise.smallest_large_count("job"), promise.smallest_large_count("sex")) == (41, 34)
     assert "41 people" in promise.plain_words
+
+
+@pytest.mark.parametrize("gamma", [2, 5, 1_000])
+@pytest.mark.parametrize(
+    ("relative_error", "error_probability"), [(0.0071, 0.2), (0.02, 0.05), (0.0333, 0.5)]
+)
+def test_the_tips_of_the_teeth_tell_the_threshold(monkeypatch, gamma, relative_error, error_probability):
+    """The same as looking at every count, of which there may be a hundred million."""
+    every = exact_threshold(gamma, relative_error, error_probability)
+    monkeypatch.setattr(large_sum_utility, "MOST_COUNTS", 0)
+    assert exact_threshold(gamma, relative_error, error_probability) == every
+
+
+def test_a_threshold_of_millions_of_rows_is_found_at_once():
+    """By the normal approximation (1.96 / 0.0003)^2 / 2, a little more for the teeth."""
+    assert exact_threshold(2, 0.0003, 0.05) == pytest.approx((1.95996 / 0.0003) ** 2 / 2, rel=0.001)
