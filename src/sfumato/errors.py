@@ -137,6 +137,20 @@ class ReleaseDamagedError(ReleaseError):
     """A checksum, a file or the manifest is not as it was published."""
 
 
+class PromiseRefutedError(ReleaseDamagedError):
+    """A release promises more than follows from its law and its attributes, or in words of its own.
+
+    Attributes
+    ----------
+    promise
+        Name of the promise.
+    """
+
+    def __init__(self, message: str, *, promise: str) -> None:
+        super().__init__(message)
+        self.promise = promise
+
+
 class ReleaseUnsupportedError(ReleaseError):
     """The release uses a format version, law or method that this version does not know."""
 

@@ -15,7 +15,7 @@ from sfumato.cli import INTERRUPTED, STOPPED
 from sfumato.cli.progress import shown_on_terminal
 from sfumato.cli.showing import talk
 from sfumato.cli.stopping import asked_to_stop
-from sfumato.errors import SfumatoError
+from sfumato.errors import PromiseRefutedError, SfumatoError
 
 REFUSED = 1
 """Bad data or parameters; nothing was written."""
@@ -53,6 +53,8 @@ class GuardedGroup(TyperGroup):
             sys.stdout.flush()
         except (typer.Exit, typer.Abort, typer.TyperException):
             raise
+        except PromiseRefutedError as error:
+            _refuse(str(error), code=REFUTED)
         except SfumatoError as error:
             _refuse(str(error))
         except BrokenPipeError:
@@ -75,12 +77,12 @@ def _stop() -> NoReturn:
     raise typer.Exit(INTERRUPTED) from None
 
 
-def _refuse(sentence: str) -> None:
+def _refuse(sentence: str, *, code: int = REFUSED) -> None:
     # Whatever it was made into on its way here, Ctrl-C came first.
     if asked_to_stop():
         _stop()
     talk(f"sfumato: {sentence}")
-    raise typer.Exit(REFUSED) from None
+    raise typer.Exit(code) from None
 
 
 def _about_files(error: OSError) -> str:

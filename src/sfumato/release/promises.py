@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from sfumato.errors import ReleaseDamagedError
+from sfumato.errors import PromiseRefutedError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import about_chosen_parameters, about_learned_lists
 from sfumato.laws import Law
@@ -24,7 +24,7 @@ def refuse_stronger_promises(release: Release) -> None:
 
     Raises
     ------
-    ReleaseDamagedError
+    PromiseRefutedError
         Naming the promise.
     """
     law, declared = release.law, release.manifest.chosen_from_private_data
@@ -33,24 +33,28 @@ def refuse_stronger_promises(release: Release) -> None:
     for stated in release.guarantees:
         name = stated.model_dump()["guarantee"]
         if not stated.follows_from(law.promises(release.schema, stated), release):
-            raise ReleaseDamagedError(
+            raise PromiseRefutedError(
                 f"the release promises {name} with numbers that do not follow from its law. A promise may say no more than "
-                "the law beside it gives; do not rely on this release, and ask where it comes from."
+                "the law beside it gives; do not rely on this release, and ask where it comes from.",
+                promise=name,
             )
         if not stated.is_under(lists):
-            raise ReleaseDamagedError(
+            raise PromiseRefutedError(
                 f"the release promises {name} without saying that categories were read off the private rows, as its "
-                "attributes do. Do not rely on this release, and ask where it comes from."
+                "attributes do. Do not rely on this release, and ask where it comes from.",
+                promise=name,
             )
         if not stated.holds_of_tables and not stated.is_under(choices):
-            raise ReleaseDamagedError(
+            raise PromiseRefutedError(
                 f"the release promises {name} without saying that parameters were chosen from the private rows, as it says "
-                "elsewhere. Do not rely on this release, and ask where it comes from."
+                "elsewhere. Do not rely on this release, and ask where it comes from.",
+                promise=name,
             )
         if not stated.is_under(law.conditions_of(declared, stated, release.schema)):
-            raise ReleaseDamagedError(
+            raise PromiseRefutedError(
                 f"the release promises {name} of something that was learned from the private rows, and neither pays for it nor "
-                "takes it as known. Do not rely on this release, and ask where it comes from."
+                "takes it as known. Do not rely on this release, and ask where it comes from.",
+                promise=name,
             )
         _refuse_foreign_words(release, stated, {*lists, *choices, *law.own_conditions})
 
@@ -105,9 +109,10 @@ def _refuse_foreign_words(release: Release, stated: Guarantee, known: Collection
         attributes = (*release.schema.attributes, *release.published_schema.attributes)
         foreign = bool(unnamed - {label for each in attributes for label in each.labels})
     if foreign:
-        raise ReleaseDamagedError(
+        raise PromiseRefutedError(
             f"the release promises {stated.model_dump()['guarantee']} in words that do not follow from its law and its "
-            "attributes. A promise has no words of its own; do not rely on this release, and ask where it comes from."
+            "attributes. A promise has no words of its own; do not rely on this release, and ask where it comes from.",
+            promise=stated.model_dump()["guarantee"],
         )
 
 

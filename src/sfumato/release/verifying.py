@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.data.engine import Engine
-from sfumato.errors import DataError, ReleaseDamagedError
+from sfumato.errors import DataError, PromiseRefutedError, ReleaseDamagedError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
 from sfumato.laws import WITHHELD_PROMISE
@@ -106,13 +106,20 @@ def verify_release(
     Raises
     ------
     ReleaseError
-        When it cannot be opened: changed files, or a promise that does not follow from its law.
+        When it cannot be opened, such as after files were changed.
     ReleaseDamagedError
         When it was signed by another key, or by nobody although a key is given.
     """
     path = Path(folder)
     expected = None if key is None else read_public_key(Path(key))
-    with load_release(path, engine=engine) as release:
+    try:
+        opened = load_release(path, engine=engine)
+    except PromiseRefutedError as error:
+        # Nothing else of it is looked at: it is no release to anybody.
+        return Verification(
+            path.resolve().name, (Check(f"promise {error.promise}", "broken", capital(str(error))),), None
+        )
+    with opened as release:
         signed_by = _signer(release, expected)
         checks = [
             Check(

@@ -106,13 +106,21 @@ def test_a_promise_that_tables_break_is_refuted(signed, tmp_path):
     assert json.loads(result.stdout)["holds"] is False
 
 
-def test_a_promise_stronger_than_its_law_is_refused(signed, tmp_path):
-    """Exit 1: it is not even opened."""
+def test_a_promise_stronger_than_its_law_is_refuted(signed, tmp_path):
+    """Exit 3 of every verb, since a promise is refuted; what was found is told as any other finding, also as JSON."""
     folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
     rewritten(folder, lambda block: block["guarantees"][0].update(k=10**6))
-    result = verify(folder)
-    assert result.exit_code == 1
-    assert "do not follow from its law" in result.stderr
+    result = verify(folder, "--json")
+    assert result.exit_code == 3, result.output
+    found = json.loads(result.stdout)
+    assert found["holds"] is False
+    (check,) = found["checks"]
+    assert (check["about"], check["verdict"]) == ("promise k-anonymity", "broken")
+    assert "do not follow from its law" in check["sentence"]
+    asked = CliRunner().invoke(app, ["show", str(folder)])
+    assert asked.exit_code == 3
+    assert "do not follow from its law" in asked.stderr
 
 
 def test_other_words_beside_the_manifest_are_pointed_out(signed, tmp_path):
