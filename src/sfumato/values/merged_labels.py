@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from sfumato.values.schema import Schema
 
 BETWEEN_LABELS = " | "
-"""What stands between the labels of a merged value."""
+"""What stands between the labels of a value that was merged because its parts are told by nothing."""
+
+BETWEEN_GROUPED = " or "
+"""What stands between the labels of a value that a custodian grouped."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,52 @@ class MergedLabels:
     def label(self, attribute: str, original: str) -> str | None:
         """The published label that an original one is part of, None where it is none of those merged."""
         return self.published.get(attribute, {}).get(original)
+
+
+def labels_within(merged: str, labels: Collection[str]) -> tuple[str, ...]:
+    """The labels that a published one names; the label itself where it is one of them, none where it names any other.
+
+    Labels may themselves hold what stands between them.
+
+    Parameters
+    ----------
+    merged
+        The published label.
+    labels
+        All original ones; a set or a mapping, where there are many of them.
+
+    Examples
+    --------
+    >>> labels = {"never", "once or twice", "often"}
+    >>> labels_within("once or twice", labels)
+    ('once or twice',)
+    >>> labels_within("never or once or twice", labels)
+    ('never', 'once or twice')
+    >>> labels_within("never or always", labels)
+    ()
+    """
+    if merged in labels:
+        return (merged,)
+    return _joined(merged, labels, BETWEEN_LABELS) or _joined(merged, labels, BETWEEN_GROUPED)
+
+
+def _joined(merged: str, labels: Collection[str], between: str) -> tuple[str, ...]:
+    pieces = merged.split(between)
+    if len(pieces) == 1:
+        return ()
+    longest = 1 + max((each.count(between) for each in labels), default=0)
+    # By the number of pieces read, where the last label among them begins; every beginning that can be read is gone on from.
+    begins = {0: 0}
+    for start in range(len(pieces)):
+        for end in range(start + 1, min(start + longest, len(pieces)) + 1):
+            if start in begins and between.join(pieces[start:end]) in labels:
+                begins.setdefault(end, start)
+    found: list[str] = []
+    end = len(pieces) if len(pieces) in begins else 0
+    while end:
+        found.insert(0, between.join(pieces[begins[end] : end]))
+        end = begins[end]
+    return tuple(found)
 
 
 NOTHING_MERGED = MergedLabels()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +14,7 @@ from sfumato.laws.believing import Targets
 from sfumato.laws.believing.targets import places_among
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.merged_labels import BETWEEN_LABELS
+from sfumato.values.merged_labels import labels_within
 from sfumato.values.number_text import counted
 from sfumato.values.schema import Attribute, Role
 
@@ -119,12 +119,46 @@ def recode(table: PrivateTable, attribute: Attribute) -> Integers | None:
     """
     if attribute.name not in table.schema:
         return None
-    exact = {label: code for code, label in enumerate(attribute.labels)}
-    merged = {part: code for label, code in exact.items() for part in label.split(BETWEEN_LABELS)}
-    codes = [exact.get(label, merged.get(label, -1)) for label in table.schema[attribute.name].labels]
-    if -1 in codes or len(set(codes)) != attribute.size:
+    labels = dict.fromkeys(table.schema[attribute.name].labels)
+    within = [labels_within(each, labels) for each in attribute.labels]
+    code_of = {label: code for code, members in enumerate(within) for label in members}
+    if not all(within) or sum(map(len, within)) != len(labels) or len(code_of) != len(labels):
         return None
-    return np.array(codes, np.int64)
+    return np.array([code_of[label] for label in labels], np.int64)
+
+
+def counts_in(table: PrivateTable, release: Release, names: Sequence[str]) -> Integers:
+    """True counts over some attributes, in the categories of a release, which may be merged or stand in another order.
+
+    Raises
+    ------
+    DataError
+        Naming every attribute that the table has not, or in other categories.
+    """
+    attributes = [release.schema[name] for name in names]
+    codes = [recode(table, each) for each in attributes]
+    refuse_other_attributes([name for name, known in zip(names, codes, strict=True) if known is None])
+    found = np.zeros([each.size for each in attributes], np.int64)
+    np.add.at(found, np.ix_(*(each for each in codes if each is not None)), table.count_by(names).counts)
+    return found
+
+
+def occupied_in(table: PrivateTable, release: Release, names: Sequence[str]) -> tuple[Integers, Integers]:
+    """Combinations that occur, ``(combinations, attributes)``, in the categories of a release, and how often.
+
+    Raises
+    ------
+    DataError
+        Naming every attribute that the table has not, or in other categories.
+    """
+    codes = [recode(table, release.schema[name]) for name in names]
+    refuse_other_attributes([name for name, known in zip(names, codes, strict=True) if known is None])
+    found = table.count_occupied(names)
+    columns = [known[each] for known, each in zip(codes, found.codes, strict=True) if known is not None]
+    combinations, place = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    counts = np.zeros(len(combinations), np.int64)
+    np.add.at(counts, place.ravel(), found.counts)
+    return combinations, counts
 
 
 def most_linkable(sizes: Integers) -> Booleans:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.chance.distortion.axes import AxisMatrix, contract, transposed
-from sfumato.custody.audit.people import recode
+from sfumato.custody.audit.people import counts_in, recode
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
 from sfumato.data.private_table import PrivateTable
 from sfumato.laws.believing.targets import places_among
@@ -126,9 +126,7 @@ def _pair(
     shape = [release.schema[name].size for name in names]
     if any(each is None for each in codes) or shape[0] * shape[1] > MOST_CELLS:
         return None
-    counted = table.count_by(names).counts
-    true = np.zeros(shape)
-    np.add.at(true, np.ix_(*codes), counted)
+    true = counts_in(table, release, names)
     scores = true / max(float(true.max()), 1.0)
     onto = [transposed(channels[name]) for name in names]
     means, squares = contract(scores, onto), contract(scores**2, onto)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.custody.audit.people import People
+from sfumato.custody.audit.people import People, counts_in, occupied_in
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, noise_within, positive_noise
 from sfumato.data.private_table import PrivateTable
 from sfumato.laws.believing.targets import places_among
@@ -24,7 +24,7 @@ def noisy_counts(release: Release, people: People, table: PrivateTable) -> Itera
     assert isinstance(law, NoisyCounts)
     del people
     for marginal in law.marginals:
-        true = table.count_by(list(marginal.attributes)).counts
+        true = counts_in(table, release, marginal.attributes)
         noisy = read_marginal(release, marginal).counts
         errors = np.round(noisy - true).astype(np.int64).ravel()
         yield from noise_within(f"the counts of {marginal.title}", errors, marginal.noise)
@@ -58,18 +58,17 @@ def noisy_rows(release: Release, people: People, table: PrivateTable) -> Iterato
         return
     for column in law.columns:
         names = list(column.attributes)
-        found = table.count_occupied(names)
-        known = np.stack([each.astype(np.int64) for each in found.codes], axis=1)
+        known, copies = occupied_in(table, release, names)
         codes, (shown,) = read_table(release, column.table, names, (COUNT_COLUMN,))
         places = places_among(np.stack([codes[name].astype(np.int64) for name in names], axis=1), known)
-        true = np.where(places >= 0, found.counts[np.maximum(places, 0)], 0)
+        true = np.where(places >= 0, copies[np.maximum(places, 0)], 0)
         few = int((true < law.matrix.k).sum()) + int((shown < law.matrix.k).sum())
         yield TruthCheck(
             f"rows over {' and '.join(names)} of at least {law.matrix.k} copies",
             0.0 if few else 1.0,
             f"{few:,} published rows have, or are said to have, fewer.",
         )
-        appears, _ = law.matrix.release_probabilities_of(found.counts)
+        appears, _ = law.matrix.release_probabilities_of(copies)
         yield TruthCheck(
             f"how many rows over {' and '.join(names)} are published",
             bernstein(len(shown), float(appears.sum()), float((appears * (1 - appears)).sum())),

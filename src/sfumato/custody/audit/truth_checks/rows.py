@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sfumato.chance.distortion.axes import AxisMatrix, contract, squared
-from sfumato.custody.audit.people import People, recode
+from sfumato.custody.audit.people import People, counts_in
 from sfumato.custody.audit.truth_checks.agreement import Alike, agreements, people_alike
 from sfumato.custody.audit.truth_checks.p_values import TruthCheck, bernstein, binomial
 from sfumato.data.private_table import PrivateTable
@@ -26,11 +26,7 @@ def perturbed(release: Release, people: People, table: PrivateTable) -> Iterator
     assert isinstance(law, PerturbedRows)
     del people
     for name, distortion in law.distortions.items():
-        codes = recode(table, release.schema[name])
-        if codes is None:
-            continue
-        true = np.zeros(distortion.size)
-        np.add.at(true, codes, table.count_by([name]).counts)
+        true = counts_in(table, release, [name]).astype(np.float64)
         yield _margin(name, release.count_by([name]).counts, true, distortion.on_axis)
     yield from agreements(release, table, law.matrices())
 
@@ -87,11 +83,7 @@ def decoys(release: Release, people: People, table: PrivateTable) -> Iterator[Tr
     assert isinstance(law, DecoyRows)
     del people
     for name, gamma in law.gamma_by_attribute.items():
-        codes = recode(table, release.schema[name])
-        if codes is None:
-            continue
-        true = np.zeros(release.schema[name].size, np.int64)
-        np.add.at(true, codes, table.count_by([name]).counts)
+        true = counts_in(table, release, [name])
         left_out = int(true.sum()) - release.number_of_rows
         # Binomial(gamma f, 1/gamma), whatever the groups; rows left out take up to their number from any value.
         values = [
@@ -117,7 +109,7 @@ def resampled(release: Release, people: People, table: PrivateTable) -> Iterator
     assert isinstance(law, ResampledRows)
     del people
     for name in law.attributes:
-        true = table.count_by([name]).counts
+        true = counts_in(table, release, [name])
         number = int(true.sum())
         published = release.count_by([name]).counts
         values = [

@@ -30,6 +30,7 @@ from sfumato.methods.columnized_counts.kernels.wide_rows import (
 )
 from sfumato.values.arrays import Integers
 from sfumato.values.batches import CodedBatch
+from sfumato.values.merged_labels import BETWEEN_GROUPED
 from sfumato.values.schema import Attribute, Schema
 
 Columns = Groups | tuple[int, ...]
@@ -268,4 +269,4 @@ def read_units(table: PrivateTable, recoding: Recoding) -> tuple[SparseUnits, tu
 def _recode(attribute: Attribute, groups: Sequence[Sequence[str]]) -> tuple[Attribute, Integers]:
     """A coarser attribute, by a public list of groups of labels, and the new code of every old one."""
     class_of = classes_of_groups(attribute, groups, parameter="recoding")
-    return merge_classes(attribute, class_of, between=" or "), class_of
+    return merge_classes(attribute, class_of, between=BETWEEN_GROUPED), class_of
