@@ -75,7 +75,8 @@ def compare(
         ),
     ] = 0,
     workers: Annotated[
-        int | None, typer.Option("--workers", metavar="N", help="Processes; one per core.")
+        int | None,
+        typer.Option("--workers", metavar="N", min=1, help="Processes of one thread each; one per core."),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", metavar="N", help="Repeats the run.")] = None,
     reading: Reading,

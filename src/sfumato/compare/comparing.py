@@ -87,7 +87,8 @@ def compare_designs(
     seed
         Repeats everything; drawn and kept in the folder when not given.
     workers
-        Processes of one thread each; as many as there are cores when not given.
+        Processes of one thread each; as many as there are cores when not given. 0 works in this very process, whose numerical
+        libraries have been loaded with as many threads as they like.
 
     Raises
     ------
@@ -101,6 +102,8 @@ def compare_designs(
             f"repeats must be {FEWEST_REPEATS} or more, got {repeats}: fewer give no interval.",
             parameter="repeats",
         )
+    if workers is not None and workers < 0:
+        raise ParameterError(f"workers must be 0 or more, got {workers}.", parameter="workers")
     if classifier_repeats:
         require_classifier()
     attribute = table.schema.sensitive(
@@ -232,9 +235,9 @@ def _drawn_seed() -> int:
 def _made(
     tasks: Sequence[Task], table: PrivateTable, asked: Asked, workers: int | None
 ) -> Iterator[tuple[Outcome, Task]]:
-    number = min(workers or os.cpu_count() or 1, len(tasks))
+    number = min(workers if workers is not None else os.cpu_count() or 1, len(tasks))
     told = steps("Publishing, attacking and asking designs", tasks)
-    if number <= 1:
+    if number == 0:
         for task in told:
             yield run_task(task, table, asked), task
         return

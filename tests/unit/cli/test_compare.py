@@ -15,6 +15,7 @@ import time
 import pytest
 
 from sfumato import load_release, read_table
+from sfumato.compare.comparing import THREADS
 from sfumato.compare.designs import candidate, default_candidates
 from sfumato.custody.in_memory import in_memory
 from sfumato.methods.base import METHODS
@@ -128,6 +129,31 @@ def _killed_and_gone_on_with(folder, kills, workers, seed):
         }
         for out in ("alone", "killed")
     ]
+
+
+def test_one_worker_is_a_process_of_one_thread(folder):
+    """As two are: numerical libraries read how many threads they may have when they are loaded, which the first process has done."""
+    (folder / "designs.toml").write_text(DESIGNS, encoding="utf-8")
+    command = [sys.executable, "-c", "from sfumato.cli import main; main()", *SMALL]
+    free = {name: value for name, value in os.environ.items() if name not in THREADS}
+    started = subprocess.Popen(
+        command, cwd=folder, env=free, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    limits = set()
+    while started.poll() is None:
+        for each in pathlib.Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split():
+            with contextlib.suppress(OSError):
+                if "spawn_main" in pathlib.Path(f"/proc/{each}/cmdline").read_text():
+                    limits.add(_stated_threads(pathlib.Path(f"/proc/{each}/environ").read_bytes()))
+        time.sleep(0.05)
+    assert started.returncode == 0
+    assert limits == {(b"1",) * len(THREADS)}
+
+
+def _stated_threads(environment):
+    """What a process was told about threads when it was started."""
+    told = dict(each.split(b"=", 1) for each in environment.split(b"\0") if b"=" in each)
+    return tuple(told.get(name.encode()) for name in THREADS)
 
 
 COMPARED = (

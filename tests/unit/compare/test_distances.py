@@ -99,7 +99,7 @@ def test_named_tables_are_told_each_by_itself(tmp_path):
         candidate("anatomy", {"l_value": 2}),
     )
     found = compare_designs(
-        table, tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=1,
+        table, tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=0,
         tables=[["x0", "s"], ["x0", "x1"], ["x0", "x1", "s"]],
     )  # fmt: skip
     raw, paper, own = (each.numbers for each in found.points)
@@ -131,7 +131,7 @@ def test_an_estimator_of_another_law_is_a_refusal_and_an_unknown_one_a_fault(tmp
     designs = read_candidates(path)
     assert designs[1].label == "randomized-response retention=0.8 by xiao-tao"
     found = compare_designs(
-        sample_table(300), tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=1
+        sample_table(300), tmp_path / "out", candidates=designs, queries=12, repeats=3, seed=1, workers=0
     )
     assert "no estimator 'xiao-tao'" in found.points[1].refusal
     path.write_text(one.format("xiao"), encoding="utf-8")
