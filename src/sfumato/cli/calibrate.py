@@ -14,6 +14,7 @@ from sfumato.cli.showing import show, talk
 
 if TYPE_CHECKING:
     from sfumato.compare.choosing import MeasuredChoice
+    from sfumato.custody.promised import PromisedChoice
     from sfumato.methods.randomized_response.plan.calibrate import Calibration
     from sfumato.methods.splu_gen.plan.advice import GammaAdvice
 
@@ -25,6 +26,8 @@ EXAMPLES = (
     "    --goal risk=0.1 --out design.toml",
     "sfumato calibrate people.csv --schema schema.toml --method anatomy \\",
     "    --goal std-error=200 --questions questions.txt --out design.toml",
+    "sfumato calibrate --schema schema.toml --method generalization \\",
+    "    --goal match=0.1 --goal belief=0.5 --out design.toml",
     "sfumato calibrate --schema schema.toml --method splu-gen \\",
     "    --goal wanted_error_probability=0.6 --out design.toml",
 )
@@ -52,7 +55,9 @@ def calibrate(
             help="For randomized-response: epsilon=E; or prior=P and posterior=Q; or max-risk=R, with "
             "sensitive=ATTRIBUTE, share=S, value-risk.CATEGORY=R, quasi-identifiers=[...]. For splu-gen: "
             "relative_error, largest_small_count, wanted_error_probability, smallest_large_count, "
-            "allowed_error_probability. For every method, measured on the rows: risk=R, error=E, relative-error=E, "
+            "allowed_error_probability. For anatomy: l_value, belief. For generalization: k, match, belief, t, beta. For "
+            "noisy-marginals: epsilon, delta. For columnized-counts: epsilon, delta, k. For sample-perturb-scale: "
+            "relative_error, error_probability. For every method, measured on the rows: risk=R, error=E, relative-error=E, "
             "absolute-error=ROWS, std-error=ROWS. May be repeated.",
             show_default=False,
         ),
@@ -89,11 +94,12 @@ def calibrate(
     private = None if data is None else reading.read_table(data, declared)
     names = None if attributes is None else attribute_names(attributes)
     settings = parse_settings(goal)
-    chosen: Calibration | GammaAdvice | MeasuredChoice
+    chosen: Calibration | GammaAdvice | MeasuredChoice | PromisedChoice
     if is_measured(method, settings):
         if private is None:
             raise ParameterError(
-                "goals on measured risk or error need the private rows. Give DATA.", parameter="goal"
+                "this goal is kept by measuring risk and error, for which the private rows are needed. Give DATA.",
+                parameter="goal",
             )
         chosen = choose_by_measuring(
             private,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from sfumato.custody.audit.caps import CONTROL_SHARE
 from sfumato.custody.audit.measuring import LINKABLE
 from sfumato.custody.choose import METHODS_WITH_GOALS
 from sfumato.custody.in_memory import in_memory
+from sfumato.custody.promised import left_open, promised_parameters
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.methods.base import METHODS, Design
@@ -95,7 +96,8 @@ class MeasuredChoice:
             raise ParameterError(self.sentence, parameter="goal")
         chosen = self.point.candidate
         how = f"the grid's best on the private rows for {_told(self.goal)}"
-        names = {name: how for name in chosen.parameters if name != "delta"}
+        # What the goal states by itself was not chosen by looking at anything.
+        names = {name: how for name in _of_grid(self.method) if name != "delta"}
         return METHODS.make(chosen.method, {**chosen.parameters, "chosen_from_private_data": names or None})
 
     def __str__(self) -> str:
@@ -118,18 +120,24 @@ class MeasuredChoice:
 
 
 def is_measured(method: str, goal: Mapping[str, Any]) -> bool:
-    """Whether only measuring answers a goal: it is one of those, or the method has no formula for any.
+    """Whether only measuring answers a goal: some of it is measured, or what it says of the promise leaves a parameter open.
 
     Raises
     ------
     ParameterError
-        When the method has none and there is no such goal.
+        When there is no such goal, or the method takes no bound on its promise beside a measured one.
     """
     METHODS.get(method)
-    if method in METHODS_WITH_GOALS:
-        return bool(goal) and set(goal) <= set(GOALS)
-    _bounds(goal)
-    return True
+    if method in METHODS_WITH_GOALS and not (goal and set(goal) <= set(GOALS)):
+        both = set(goal) & set(GOALS)
+        if both:
+            raise ParameterError(
+                f"{', '.join(sorted(both))} is measured, and the other goals of {method} are not: it keeps one kind at a time. Leave one out.",
+                parameter="goal",
+            )
+        return False
+    measured, promised = _split(method, goal)
+    return bool(measured) or bool(left_open(method, promised_parameters(method, promised)))
 
 
 def choose_by_measuring(
@@ -156,7 +164,9 @@ def choose_by_measuring(
     goal
         ``risk``: what being in the table costs the most linkable, its interval included, at most this; of what keeps it the
         smallest error is chosen. ``error``, ``relative-error``, ``absolute-error``: of the workload, the mean over splits at
-        most this; ``std-error``: the largest standard error that an answer states, in rows. The smallest risk is chosen. A risk and one error: both are kept, and the smallest error chosen.
+        most this; ``std-error``: the largest standard error that an answer states, in rows. The smallest risk is chosen. A risk and one
+        error: both are kept, and the smallest error chosen. Bounds on the promise (``promise_goals`` of the method) may stand beside
+        them, or alone where they leave a parameter open: the smallest error is then chosen.
     sensitive, workload, questions, repeats, queries, seed, workers
         As for :func:`~sfumato.compare.comparing.compare_designs`.
 
@@ -166,14 +176,15 @@ def choose_by_measuring(
         When a goal is unknown or no number above 0.
     """
     METHODS.get(method)
-    bounds = _bounds(goal)
+    bounds, promised = _split(method, goal)
     if method not in COARSE:
         raise ParameterError(
             f"there is no coarse grid for {method!r}; {nearest(method, COARSE)} Compare designs of your own.",
             parameter="method",
         )
     held = in_memory(table)
-    allowed = [each for each in COARSE[method] if is_allowed_by(held, method, each)] or [COARSE[method][0]]
+    grid = _grid(method, promised)
+    allowed = [each for each in grid if is_allowed_by(held, method, each)] or [grid[0]]
     candidates: list[Candidate] = [RAW, *(candidate(method, each) for each in allowed)]
     with tempfile.TemporaryDirectory() as folder:
         comparison = compare_designs(
@@ -188,16 +199,22 @@ def choose_by_measuring(
             seed=seed,
             workers=workers,
         )
-    return choose_from(comparison, method, bounds)
+    return choose_from(comparison, method, bounds, promised)
 
 
-def choose_from(comparison: Comparison, method: str, goal: Mapping[str, float]) -> MeasuredChoice:
-    """Choose by what was measured; the table itself must be among it."""
+def choose_from(
+    comparison: Comparison,
+    method: str,
+    measured: Mapping[str, float],
+    promised: Mapping[str, float] | None = None,
+) -> MeasuredChoice:
+    """Choose by what was measured; the table itself must be among it, and every design keep what is promised."""
     points = [each for each in comparison.points if each.candidate.method == method]
-    keeping = [each for each in points if _keeps(each, goal)]
+    keeping = [each for each in points if _keeps(each, measured)]
+    goal = {**(promised or {}), **measured}
     told = _told(goal)
     if not keeping:
-        reached = "; ".join(_reached(points, name) for name in goal)
+        reached = "; ".join(_reached(points, name) for name in measured or (RISK,))
         return MeasuredChoice(
             method, goal, comparison, None, f"No design of the grid of {method} keeps {told}: {reached}."
         )
@@ -214,7 +231,7 @@ def choose_from(comparison: Comparison, method: str, goal: Mapping[str, float]) 
             f"What keeps {told} protects nothing: people are found as often as in the table itself. Allow a larger error, or choose "
             "another method.",
         )
-    by_error = RISK in goal
+    by_error = RISK in measured or not measured
     best = min(protecting, key=lambda each: each.error if by_error else _risk(each))
     lost = f"error {best.error:.3g}" if by_error else f"risk {_risk(best):.3g}"
     told_of_table = (
@@ -269,12 +286,65 @@ def _excess(outcomes: Sequence[Outcome]) -> Any:
     return np.array([each.present[LINKABLE] - each.absent[LINKABLE] for each in ordered])
 
 
-def _bounds(goal: Mapping[str, Any]) -> dict[str, float]:
+def _of_grid(method: str) -> tuple[str, ...]:
+    """Parameters that a grid chooses."""
+    return tuple(COARSE[method][0])
+
+
+def _grid(method: str, promised: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The part of a method's grid that keeps bounds on its promise, and what just keeps them.
+
+    Raises
+    ------
+    ParameterError
+        When nothing of it does.
+    """
+    needed = promised_parameters(method, promised)
+    kinds = {each.parameter: each for each in METHODS.get(method).promise_goals.values()}
+    grid: list[dict[str, Any]] = []
+    for each in COARSE[method]:
+        bounded = [name for name in needed if name in each and kinds[name].kind != "exactly"]
+        if all(kinds[name].is_kept_by(needed[name], each[name]) for name in bounded):
+            grid.append(
+                {**needed, **each, **{name: value for name, value in needed.items() if name not in bounded}}
+            )
+    loosest = {**(grid[0] if grid else COARSE[method][0]), **needed}
+    if loosest not in grid and _can_be_chosen(method, loosest):
+        grid.insert(0, loosest)
+    if not grid:
+        raise ParameterError(
+            f"nothing in the grid of {method} keeps {_told(promised)}, from which alone parameters are chosen by looking at rows. Ask for less, "
+            "or state every parameter.",
+            parameter="goal",
+        )
+    return grid
+
+
+def _can_be_chosen(method: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a release could say of these parameters that they were chosen from the rows: some have too many digits."""
+    try:
+        METHODS.make(
+            method, {**parameters, "chosen_from_private_data": dict.fromkeys(_of_grid(method), "measured")}
+        )
+    except ParameterError:
+        return False
+    return True
+
+
+def _split(method: str, goal: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
+    """Bounds on what is measured, and on what a method promises."""
+    promises = METHODS.get(method).promise_goals
+    promised = {name: value for name, value in goal.items() if name in promises}
+    return _bounds({name: value for name, value in goal.items() if name not in promised}, promises), promised
+
+
+def _bounds(goal: Mapping[str, Any], promises: Collection[str]) -> dict[str, float]:
     found = {}
     for name, value in goal.items():
         if name not in GOALS:
             raise ParameterError(
-                f"there is no measured goal {name!r}; {nearest(name, GOALS)}", parameter="goal"
+                f"there is no goal {name!r} of this method; {nearest(name, (*GOALS, *promises))}",
+                parameter="goal",
             )
         if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
             raise ParameterError(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sfumato.custody.promised import PromisedChoice, choose_for_promise
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import ParameterError, nearest
 from sfumato.methods.base import METHODS
 from sfumato.methods.randomized_response.plan.calibrate import Calibration, calibrate
 from sfumato.methods.randomized_response.plan.goals import goal_from
@@ -14,7 +14,7 @@ from sfumato.methods.splu_gen.plan.advice import DecoyGoal, GammaAdvice, advise_
 from sfumato.values.schema import Role, Schema
 
 METHODS_WITH_GOALS = ("randomized-response", "splu-gen")
-"""Methods whose parameters can be chosen for a goal."""
+"""Methods whose parameters are optimized for a goal; those of others follow from it."""
 
 
 def choose(
@@ -24,7 +24,7 @@ def choose(
     *,
     attributes: Sequence[str] | None = None,
     table: PrivateTable | None = None,
-) -> Calibration | GammaAdvice:
+) -> Calibration | GammaAdvice | PromisedChoice:
     r"""The parameters of a method that keep a goal and lose least.
 
     Parameters
@@ -33,7 +33,7 @@ def choose(
         Public name of the method.
     goal
         What is wanted, by name: for randomized response as :func:`~sfumato.methods.randomized_response.plan.goals.goal_from` takes it,
-        for SPLU-Gen the fields of :class:`~sfumato.methods.splu_gen.plan.advice.DecoyGoal`.
+        for SPLU-Gen the fields of :class:`~sfumato.methods.splu_gen.plan.advice.DecoyGoal`, for others their ``promise_goals``.
     schema
         Of the table to be published.
     attributes
@@ -53,11 +53,7 @@ def choose(
     """
     METHODS.get(method)
     if method not in METHODS_WITH_GOALS:
-        raise ParameterError(
-            f"no parameters of {method!r} are chosen for a goal; {nearest(method, METHODS_WITH_GOALS)} "
-            "Plan with parameters of your own.",
-            parameter="method",
-        )
+        return choose_for_promise(method, goal, schema)
     if method == "randomized-response":
         return calibrate(goal_from(goal, schema), schema, attributes=attributes, table=table)
     wanted = DecoyGoal(**goal)

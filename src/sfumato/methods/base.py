@@ -17,6 +17,7 @@ from sfumato.families import Family
 from sfumato.frozen import Frozen
 from sfumato.guarantees import Guarantee
 from sfumato.laws import Law
+from sfumato.methods.goals import PromiseGoal
 from sfumato.release.publication import Publication
 from sfumato.values.counts import CountTable
 from sfumato.values.result_tables import ResultTable
@@ -46,6 +47,8 @@ class Design(Frozen):
     """The works it comes from."""
     draws_values: ClassVar[bool] = True
     """Whether anything but the order of the rows is drawn at random; a recoding draws nothing."""
+    promise_goals: ClassVar[Mapping[str, PromiseGoal]] = {}
+    """Bounds on its promise that parameters can be chosen for by formula, by name."""
     reads_units: ClassVar[bool] = False
     """Whether it protects units of long data as a whole; other methods would protect single rows of theirs."""
 
@@ -90,6 +93,11 @@ class Design(Frozen):
         """
         del schema
         return None
+
+    def protects_nothing(self, schema: Schema) -> str:
+        """Why nobody is protected by these parameters, in a clause; empty where somebody is, or nobody can tell."""
+        del schema
+        return ""
 
     def can_publish(self, counts: CountTable) -> bool:
         """Whether a table in which one attribute has these counts can be published; any can, unless a method says otherwise."""

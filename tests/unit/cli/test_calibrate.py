@@ -65,7 +65,11 @@ def test_a_goal_that_no_gamma_meets_writes_no_design(run, folder):
     [
         (("--goal", "epsilom=1"), "did you mean 'epsilon'"),
         (("--goal", "max-risk=0.2"), "Name the data"),
-        (("--method", "anatomy", "--goal", "epsilon=1"), "there is no measured goal 'epsilon'"),
+        (("--method", "anatomy", "--goal", "epsilon=1"), "there is no goal 'epsilon'"),
+        (("--method", "anatomy", "--goal", "belief=1"), "protects nothing"),
+        (("--method", "sample-perturb-scale", "--goal", "relative_error=0.2"), "Give DATA"),
+        (("--goal", "epsilon=30"), "protects nothing"),
+        (("--goal", "epsilon=1", "--goal", "risk=0.1"), "one kind at a time"),
         (("--method", "splu-gen", "--goal", "allowed_error_probability=2"), "less than 1"),
     ],
 )
@@ -74,6 +78,29 @@ def test_goals_that_cannot_be_are_refused(run, arguments, reason):
     outcome = run("calibrate", "--schema", "schema.toml", *arguments)
     assert outcome.exit_code == 1
     assert reason in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "goals", "setting"),
+    [
+        ("anatomy", ("belief=0.5",), "l_value = 2"),
+        ("generalization", ("match=0.2", "belief=0.9"), "k = 5"),
+        ("noisy-marginals", ("epsilon=0.7", "delta=1e-6"), 'mechanism = "discrete-gaussian"'),
+        ("columnized-counts", ("epsilon=0.7", "k=4"), "k = 4"),
+    ],
+)
+def test_a_goal_on_the_promise_needs_no_rows(run, folder, method, goals, setting):
+    """The design that is written publishes, and the release does not say that rows chose anything."""
+    stated = [part for each in goals for part in ("--goal", each)]
+    out = ("--out", "design.toml")
+    outcome = run("calibrate", "--schema", "schema.toml", "--method", method, *stated, *out)
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "What a release of it promises" in outcome.stdout
+    written = (folder / "design.toml").read_text(encoding="utf-8")
+    assert setting in written
+    assert "chosen_from_private_data" not in written
+    made = run("publish", "people.csv", "--schema", "schema.toml", "--design", "design.toml", "--out", "made")
+    assert made.exit_code == 0, made.stderr
 
 
 def test_two_groups_can_be_compared(run, release):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
 from sfumato.methods.anatomy.plan import intersect_buckets
 from sfumato.methods.base import Design, Repetition
+from sfumato.methods.goals import PromiseGoal, crowd_of, crowd_size
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
 from sfumato.values.arrays import Integers
 from sfumato.values.bounds import MOST_ROWS
@@ -96,6 +97,24 @@ class Anatomy(Design):
         "Xiao, X. and Tao, Y. (2006). Anatomy: simple and effective privacy preservation. VLDB.",
         "Mothali, C. (2011). Attacking anonymization and constructing improved differentially private classifiers.",
     )
+
+    promise_goals: ClassVar[Mapping[str, PromiseGoal]] = {
+        "l_value": PromiseGoal(
+            "rows of a bucket, all with different values",
+            "l_value",
+            "at least",
+            crowd_size,
+            protects_nothing=1,
+        ),
+        "belief": PromiseGoal(
+            "the largest share of a value in a bucket",
+            "l_value",
+            "at least",
+            crowd_of,
+            most=1,
+            protects_nothing=1,
+        ),
+    }
 
     @classmethod
     def example(cls, schema: Schema) -> Self:

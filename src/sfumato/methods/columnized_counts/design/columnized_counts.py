@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -30,6 +31,7 @@ from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
 from sfumato.methods.columnized_counts.law.promising import LEARNED_COLUMNS, PUBLIC_SIZE, TRUNCATION_KEY
 from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.methods.columnized_counts.plan import noise_table, survival_table, threshold_table
+from sfumato.methods.goals import PromiseGoal, crowd_size
 from sfumato.release.publication import Publication
 from sfumato.values.bounds import LARGEST_EPSILON, MOST_ROWS, SMALLEST_EPSILON
 from sfumato.values.result_tables import ResultTable
@@ -142,6 +144,11 @@ class ColumnizedCounts(Design):
         "Li, T. and Li, N. Microdata publishing with algorithmic privacy guarantees. Purdue University.",
     )
     reads_units: ClassVar[bool] = True
+    promise_goals: ClassVar[Mapping[str, PromiseGoal]] = {
+        "epsilon": PromiseGoal("of the whole release, one row more or less", "epsilon", "at most"),
+        "delta": PromiseGoal("of the whole release", "delta", "exactly", most=1),
+        "k": PromiseGoal("people behind every published row", "k", "at least", crowd_size),
+    }
 
     @field_validator("columns", mode="before")
     @classmethod

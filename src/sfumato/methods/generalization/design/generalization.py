@@ -48,7 +48,7 @@ from sfumato.methods.generalization.design.recoding import (
     require_few_dropped,
     search_levels,
 )
-from sfumato.methods.generalization.design.settings import contradiction
+from sfumato.methods.generalization.design.settings import PROMISE_GOALS, contradiction
 from sfumato.methods.generalization.design.widths import require_countable, require_searchable
 from sfumato.methods.generalization.kernels.applying import ApplyRecoding
 from sfumato.methods.generalization.kernels.domains import Domain, Nested, Ordered
@@ -59,7 +59,6 @@ from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Attribute, Role, Schema
 
-EXAMPLE_K = 5
 FANOUT_OF_NUMBERS = 2
 """Of the hierarchy that numeric attributes get where a tree is needed and none is stated."""
 
@@ -134,6 +133,7 @@ class Generalization(Design):
         default_factory=dict, description="for search=fixed: the level of every generalized attribute"
     )
 
+    promise_goals: ClassVar = PROMISE_GOALS
     title: ClassVar[str] = "generalization"
     summary: ClassVar[str] = (
         "Quasi-identifiers are published as coarser values (intervals, groups of categories), so that every row "
@@ -200,7 +200,7 @@ class Generalization(Design):
     def example(cls, schema: Schema) -> Self:
         """Local recoding to small classes."""
         del schema
-        return cls(k=EXAMPLE_K)
+        return cls(k=5)
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and every public parameter that is set, as plain data."""

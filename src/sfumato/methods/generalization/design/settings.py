@@ -6,6 +6,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from sfumato.data.coarsening.building import FrequencyForm
+from sfumato.methods.goals import PromiseGoal, crowd_of, crowd_size
+
+PROMISE_GOALS: Mapping[str, PromiseGoal] = {
+    "k": PromiseGoal("rows of a class", "k", "at least", crowd_size, protects_nothing=1),
+    "match": PromiseGoal(
+        "the largest probability that a row of a class is a person's",
+        "k",
+        "at least",
+        crowd_of,
+        most=1,
+        protects_nothing=1,
+    ),
+    "belief": PromiseGoal(
+        "the largest share of a sensitive value in a class",
+        "l_value",
+        "at least",
+        lambda share: 1 / share,
+        most=1,
+        protects_nothing=1,
+        besides={"diversity": "fraction"},
+    ),
+    "t": PromiseGoal(
+        "distance of a class's sensitive values from those of all rows",
+        "t",
+        "at most",
+        most=1,
+        protects_nothing=1,
+    ),
+    "beta": PromiseGoal("growth of a sensitive value's share in a class", "beta", "at most"),
+}
+"""What parameters can be chosen for."""
 
 
 def contradiction(settings: Mapping[str, Any]) -> str | None:

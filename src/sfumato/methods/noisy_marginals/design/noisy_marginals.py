@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -22,6 +22,7 @@ from sfumato.guarantees.differential_privacy import (
     rho_of_epsilon,
 )
 from sfumato.methods.base import Design
+from sfumato.methods.goals import PromiseGoal
 from sfumato.methods.noisy_marginals.design.choice import (
     MARGINAL_SETS,
     Measurement,
@@ -143,6 +144,13 @@ class NoisyMarginals(Design):
         "Han, C. (2016). Sensitive disclosures under differential privacy guarantees. Simon Fraser University.",
     )
 
+    promise_goals: ClassVar[Mapping[str, PromiseGoal]] = {
+        "epsilon": PromiseGoal("of the whole release, one row replaced", "epsilon", "at most"),
+        "delta": PromiseGoal(
+            "of the whole release", "delta", "exactly", most=1, besides={"mechanism": "discrete-gaussian"}
+        ),
+    }
+
     @field_validator("mechanism", mode="before")
     @classmethod
     def _refuse_floats(cls, value: Any) -> Any:
@@ -194,6 +202,11 @@ class NoisyMarginals(Design):
         )
         # Replacing a row changes the number that satisfies a condition by one at most, as adding does.
         return tables + tuple(Measurement((question,), 1, 1) for question in self._questions(schema))
+
+    def protects_nothing(self, schema: Schema) -> str:
+        """Where noise is 0 nine times of ten in every table."""
+        is_none = all(each.half_width(0.9) == 0 for each in self.noises(schema))
+        return "nine of ten counts would be published as they are" if is_none else ""
 
     def noises(self, schema: Schema) -> tuple[DiscreteLaplace | DiscreteGaussian, ...]:
         """The law of the noise of every measurement, in their order."""

@@ -32,6 +32,9 @@ from sfumato.values.public_grids import RETENTION_STEP, retentions_on_grid
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Role, Schema
 
+PROTECTS_NOTHING = 0.99
+"""Share of values that are published as they are from which on nobody is protected."""
+
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
@@ -150,9 +153,21 @@ def calibrate(
         return np.array([math.log(float(epsilons(retentions, sizes).sum()) / total)])
 
     retentions = least_loss(sizes, Constraint(excess, np.ones(1)))
+    _refuse_nothing(names, retentions, sizes)
     design = _design(names, retentions)
     loss = math.exp(log_loss(retentions, sizes))
     return Calibration(design, goal, loss, (_choice_table(names, retentions, sizes, loss),))
+
+
+def _refuse_nothing(names: Sequence[str], retentions: Floats, sizes: Floats) -> None:
+    """Refuse retentions by which nearly every value is published as it is."""
+    published = retentions + (1 - retentions) / sizes
+    if published.min() >= PROTECTS_NOTHING:
+        raise ParameterError(
+            f"what keeps this goal protects nothing: {PROTECTS_NOTHING:.0%} and more of the values of {' and '.join(names)} would be "
+            "published as they are. Ask for less.",
+            parameter="goal",
+        )
 
 
 def _calibrate_risk(

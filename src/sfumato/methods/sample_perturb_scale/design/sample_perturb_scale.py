@@ -22,6 +22,7 @@ from sfumato.guarantees.reconstruction_privacy.guarantee import (
     require_achievable,
 )
 from sfumato.methods.base import Design, Repetition
+from sfumato.methods.goals import PromiseGoal
 from sfumato.methods.sample_perturb_scale.design.merged_attributes import (
     MergedSchema,
     MergedValues,
@@ -133,6 +134,14 @@ class SamplePerturbScale(Design):
         "then scaled up to the size of the group. Counts over many groups stay estimable without bias, those of a "
         "single group become inaccurate."
     )
+    promise_goals: ClassVar[Mapping[str, PromiseGoal]] = {
+        "relative_error": PromiseGoal(
+            "of a frequency that is reconstructed in a group", "relative_error", "exactly"
+        ),
+        "error_probability": PromiseGoal(
+            "least bound on the probability of a larger error", "error_probability", "exactly", most=1
+        ),
+    }
     weaknesses: ClassVar[tuple[str, ...]] = (
         (
             "The quasi-identifiers are published as they are: a person who is unique on them can be found, and the "
