@@ -203,12 +203,21 @@ def refuse_other_rows(release: Release, people: People) -> None:
     codes = np.stack([each.astype(np.int64) for each in published.codes], axis=1)
     known, counts = np.unique(people.rows, axis=0, return_counts=True)
     places = places_among(codes, known)
-    missing = int(published.counts[places < 0].sum())
-    surplus = int(np.maximum(published.counts - counts[places], 0)[places >= 0].sum())
-    if missing + surplus:
+    shown = np.zeros(len(known), np.int64)
+    np.add.at(shown, places[places >= 0], published.counts[places >= 0])
+    beyond = int(published.counts[places < 0].sum() + np.maximum(shown - counts, 0).sum())
+    if beyond:
         raise DataError(
-            f"the release holds {counted(missing + surplus, 'row')} whose {', '.join(names)} the table's rows have not as often. "
+            f"the release holds {counted(beyond, 'row')} whose {', '.join(names)} the table's rows have not as often. "
             "Give the table that was published from."
+        )
+    missing = int(np.maximum(counts - shown, 0).sum())
+    # Rows of rare values may have been dropped, and the others say nothing of them.
+    if missing and not release.manifest.method.get(DROPS_ROWS):
+        raise DataError(
+            f"the table holds {counted(missing, 'row')} whose {', '.join(names)} the release has not as often, and it leaves nobody out. "
+            "Give the table that was published from, as it was then.",
+            number_of_rows=missing,
         )
 
 
@@ -232,6 +241,9 @@ def refuse_the_same_people(people: People, outside: People) -> None:
             number_of_rows=outside.number,
         )
 
+
+DROPS_ROWS = "suppress_rarer_than"
+"""Parameter by which rows of rare values are left out of such a release."""
 
 EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows")
 """Laws whose first table shows everybody's public values as they are, once for each row."""

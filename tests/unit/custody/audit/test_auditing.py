@@ -25,7 +25,7 @@ from sfumato.custody.audit.scores import (
 from sfumato.custody.audit.truth_checks import check_against_truth
 from sfumato.data.coded_rows import CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import ParameterError
+from sfumato.errors import DataError, ParameterError
 from sfumato.testing import release_in_memory, sample_table
 from sfumato.values.schema import Attribute, Schema
 
@@ -295,3 +295,14 @@ def test_categories_in_another_order_are_the_same_categories(name):
     found = check_against_truth(release, people_of(other, release, "job"), other)
     assert found
     assert min(each.p_value for each in found) == smallest(release, table) / len(found)
+
+
+@pytest.mark.parametrize("name", ["randomized-response", "splu-gen", "anatomy", "distribution-resampling"])
+def test_a_table_with_more_rows_than_were_published_is_refused(name):
+    """Somebody who came later is no member: taken for one, the attack on members would be scored on people it is not about."""
+    table = sample_table(1_000)
+    release = release_in_memory(table, METHODS.members[name].example(table.schema), seed=1)
+    rows = table.source
+    grown = rows.take(np.concatenate([np.arange(rows.number_of_rows), np.arange(40)]))
+    with pytest.raises(DataError, match="the table holds 40 rows"):
+        audit(release, PrivateTable(grown, table.schema, engine=table.engine), seed=1)
