@@ -151,21 +151,21 @@ class Family(Members[Member]):
     def make(self, name: str, parameters: Mapping[str, Any]) -> Member:
         """A member with its parameters; every problem is said in one message."""
         member = self.get(name)
-        unknown = sorted(set(parameters) - set(member.model_fields) | ({self.tag} & set(parameters)))
-        if unknown:
-            known = [each for each in member.model_fields if each != self.tag]
-            raise ParameterError(
-                f"{self.tag} {name!r} has no parameter {unknown[0]!r}; {nearest(unknown[0], known)}",
-                parameter=unknown[0],
-            )
+        known = [each for each in member.model_fields if each != self.tag]
+        unknown = sorted(set(parameters) - set(known))
+        problems = [
+            f"{self.tag} {name!r} has no parameter {each!r}; {nearest(each, known)}" for each in unknown
+        ]
+        first = unknown[0] if unknown else None
         try:
-            return member.model_validate(dict(parameters))
+            made = member.model_validate({each: parameters[each] for each in known if each in parameters})
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]["loc"]
-            raise ParameterError(
-                f"{' '.join(explain(error))} `sfumato {self.tag}s {name}` says what each parameter may be.",
-                parameter=str(first[0]) if first else None,
-            ) from None
+            problems += [*explain(error), f"`sfumato {self.tag}s {name}` says what each parameter may be."]
+            place = error.errors(include_url=False, include_input=False)[0]["loc"]
+            first = first or (str(place[0]) if place else None)
+        if problems:
+            raise ParameterError(" ".join(problems), parameter=first)
+        return made
 
     def read(self, stored: Mapping[str, Any]) -> Member:
         """A member as a manifest stores it.

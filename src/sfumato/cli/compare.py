@@ -62,7 +62,9 @@ def compare(
             help="Attributes, separated by commas, whose table is held against the true one, by itself. May be repeated.",
         ),
     ] = None,
-    queries: Annotated[int, typer.Option("--queries", metavar="N", help="Questions of the workload.")] = 300,
+    queries: Annotated[
+        int, typer.Option("--queries", metavar="N", min=1, help="Questions of the workload.")
+    ] = 300,
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Splits and releases of each design.")
     ] = 5,
@@ -87,9 +89,15 @@ def compare(
     from sfumato.cli.query import questions_in
     from sfumato.compare.comparing import compare_designs
     from sfumato.compare.designs import read_candidates
+    from sfumato.errors import ParameterError
     from sfumato.report.frontier_page import write_frontier
     from sfumato.writing import write_whole
 
+    if cheapest is not None and not 0 < cheapest <= 1:
+        raise ParameterError(
+            f"cheapest must be a risk above 0 and at most 1, got {cheapest:g}. Write for example 0.05.",
+            parameter="cheapest",
+        )
     chosen = None if designs is None else read_candidates(designs)
     table = reading.read_table(data, schema)
     found = compare_designs(

@@ -104,6 +104,8 @@ def compare_designs(
         )
     if workers is not None and workers < 0:
         raise ParameterError(f"workers must be 0 or more, got {workers}.", parameter="workers")
+    if queries < 1:
+        raise ParameterError(f"queries must be 1 or more, got {queries}.", parameter="queries")
     if classifier_repeats:
         require_classifier()
     attribute = table.schema.sensitive(

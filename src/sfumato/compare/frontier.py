@@ -288,9 +288,11 @@ class Comparison:
         rows = []
         for method, grid in by_method.items():
             cells: list[Cell] = []
+            least = min(float(risks.mean()) for risks, _ in grid)
             for level in RISK_LEVELS:
                 found = error_at_risk(grid, level, seed=self.seed)
-                cells.append("cannot reach" if found is None else "{:.3f} ({:.3f} to {:.3f})".format(*found))
+                beyond = "cannot reach" if level < least else "always less risk"
+                cells.append(beyond if found is None else "{:.3f} ({:.3f} to {:.3f})".format(*found))
             rows.append((method, *cells))
         return ResultTable(
             "Error of each method at equal risk (95 % interval over splits)",

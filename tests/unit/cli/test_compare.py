@@ -80,6 +80,35 @@ def test_a_designs_file_with_faults_is_refused_before_anything_is_made(run, fold
     assert not (folder / "out").exists()
 
 
+def test_every_fault_of_every_design_is_named(run, folder):
+    """Unknown methods, all unknown parameters of a design and values out of bounds, each with its line."""
+    (folder / "designs.toml").write_text(
+        '[[design]]\nmethod = "anatomyy"\n\n[[design]]\nmethod = "anatomy"\nl = 3\nm = 4\npartition = "none"\n',
+        encoding="utf-8",
+    )
+    outcome = run(*SMALL)
+    assert outcome.exit_code == 1
+    for told in (
+        "line 1: there is no method",
+        "line 4:",
+        "'l'",
+        "'m'",
+        "l_value is required",
+        "partition should be",
+    ):
+        assert told in outcome.stderr
+
+
+@pytest.mark.parametrize("risk", ["-1", "0", "nan", "1.5"])
+def test_a_cheapest_design_below_no_risk_is_refused_before_anything_is_measured(run, folder, risk):
+    """Minutes would pass before it is said that nothing keeps it."""
+    (folder / "designs.toml").write_text(DESIGNS, encoding="utf-8")
+    outcome = run(*SMALL, f"--cheapest={risk}")
+    assert outcome.exit_code == 1
+    assert "above 0 and at most 1" in outcome.stderr
+    assert not (folder / "out").exists()
+
+
 def test_every_command_publishes_the_design(run, folder):
     """Each command, run as it is printed, gives a release of that design: names with spaces, lists, parameters by attribute."""
     table = in_memory(read_table(folder / "people.csv", folder / "schema.toml"))

@@ -94,6 +94,20 @@ def test_where_the_table_itself_costs_nothing_it_is_said():
     )
 
 
+def test_equal_risk_says_on_which_side_of_a_grid_a_level_lies():
+    """A method that always risks more cannot reach it; one that always risks less is no worse for it."""
+    (row,) = comparison().equal_risk().rows
+    assert row[:4] == ("randomized-response", "cannot reach", "cannot reach", "cannot reach")
+    # Errors of .04 and .2 at risks of 5 and 10 % would rise with the risk: both are taken as their mean.
+    assert row[4] == "0.120 (0.120 to 0.120)"
+    mild = Candidate("k", "generalization", {"k": 50})
+    few = Comparison(
+        (RAW, mild), (*measured(RAW.label, (0.6,) * 3, 0.0), *measured("k", (0.015,) * 3, 0.3)), "s", 3, 1
+    )
+    (row,) = few.equal_risk().rows
+    assert row == ("generalization", "cannot reach", *["always less risk"] * 3)
+
+
 def test_goals_that_nothing_keeps_say_what_can_be_reached():
     """With the best number of the grid."""
     found = choose_from(comparison(), "randomized-response", {"risk": 0.01})
