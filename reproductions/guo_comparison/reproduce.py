@@ -1,4 +1,4 @@
-"""Guo (2010), section 5.3, by ``compare``: Table 5.3, figures 5.3 and 5.7, and 5.5 and 5.6(b) besides.
+"""Guo (2010), section 5.3, by ``compare``: Table 5.3, figures 5.3, 5.4 and 5.7, and 5.5 and 5.6(b) besides.
 
 ``python reproductions/run.py guo_comparison`` computes everything anew and compares; ``--renew`` writes ``results.json``.
 The designs are in the TOML files beside this one, as ``sfumato compare --designs`` takes them.
@@ -19,6 +19,8 @@ from evidence import Claims, Moves, Reproduction, Results, Verdicts, bundled
 from sfumato import compare_designs
 from sfumato.compare.designs import read_candidates
 from sfumato.compare.distances import uncertainty
+from sfumato.custody.in_memory import in_memory
+from sfumato.data.coded_rows import ArrayEngine
 from sfumato.data.private_table import PrivateTable
 
 HERE = Path(__file__).parent
@@ -26,6 +28,9 @@ REPEATS, SEED = 3, 5
 RR_QI, RR_S, RR_BOTH = "RR-QI", "RR-S", "RR-Both"
 XIAO_TAO, INVERTED, DIVERSE = "Anatomy by Xiao and Tao", "Anatomy by its law", "l-diversity"
 LEVELS, LEVELS_OF_ESGRO = range(2, 6), range(2, 8)
+SIZES = (0.5, 1.0, 1.5, 2.0, 2.5)
+"""Numbers of copies of the rows, figure 5.4."""
+
 DISTANCES = ("total variation", "KL", "L2", "chi-square")
 """Those of section 5.4 of the thesis."""
 
@@ -41,6 +46,8 @@ NAMES = {
         *(f"{kind}, l = {each}" for each in LEVELS_OF_ESGRO for kind in (INVERTED, XIAO_TAO)),
         *(f"{DIVERSE}, l = {each}" for each in LEVELS_OF_ESGRO),
     ],
+    "sizes_emgrw": [RR_BOTH],
+    "sizes_esgro": [XIAO_TAO, DIVERSE],
 }
 """By designs file, what the thesis calls the designs in it, in their order."""
 
@@ -52,20 +59,21 @@ def compared(
     *,
     workload: Any = "strata",
     queries: int = 60,
+    has_original: bool = True,
 ) -> dict[str, dict[str, float]]:
-    """What ``compare`` measures of the designs of a file, the table itself first, by the thesis's names."""
+    """What ``compare`` measures of the designs of a file, the table itself first where it is wanted, by the thesis's names."""
     with tempfile.TemporaryDirectory() as folder:
         found = compare_designs(
             table,
             Path(folder) / "comparison",
-            candidates=read_candidates(HERE / f"{file}.toml"),
+            candidates=read_candidates(HERE / f"{file}.toml")[0 if has_original else 1 :],
             tables=tables,
             workload=workload,
             queries=queries,
             repeats=REPEATS,
             seed=SEED,
         )
-    named = zip(["original", *NAMES[file]], found.points, strict=True)
+    named = zip([*(["original"] if has_original else []), *NAMES[file]], found.points, strict=True)
     return {
         name: {
             **{
@@ -101,6 +109,40 @@ def models(claims: Claims, folder: Path) -> dict[str, dict[str, float]]:
     }
 
 
+def sizes(claims: Claims, folder: Path) -> dict[str, dict[str, float]]:
+    """Figure 5.4: more rows of the same distribution; half and two and a half times of them for what shall not change."""
+    del claims
+    return {
+        **{f"{RR_BOTH}, {size:g}": size_of("emgrw", size, folder)[RR_BOTH] for size in SIZES},
+        **{
+            f"{name}, {size:g}": numbers
+            for size in (SIZES[0], SIZES[-1])
+            for name, numbers in size_of("esgro", size, folder).items()
+        },
+    }
+
+
+def size_of(which: str, size: float, folder: Path) -> dict[str, dict[str, float]]:
+    """Distances of the joint table on so many copies of the rows."""
+    names = {"emgrw": EMGRW, "esgro": ESGRO}[which]
+    table = copies(read_adult(bundled("adult", folder), names), size)
+    found = compared(f"sizes_{which}", table, [names], has_original=False)
+    return {
+        name: {distance: numbers[f"{distance} of {', '.join(names)}"] for distance in DISTANCES}
+        for name, numbers in found.items()
+    }
+
+
+def copies(table: PrivateTable, number: float) -> PrivateTable:
+    """Whole copies of the rows, and every second row of the sorted ones for half a copy: the distribution stays as it is."""
+    held = in_memory(table)
+    rows: Any = held.source
+    everybody = np.lexsort([rows.codes[name] for name in held.schema.names])
+    whole = [everybody] * int(number)
+    places = np.concatenate([*whole, everybody[::2]] if number % 1 else whole)
+    return PrivateTable(rows.take(places), held.schema, engine=ArrayEngine())
+
+
 def coefficient(pair: Sequence[str]) -> str:
     """The name of the share of the second's entropy."""
     return f"uncertainty of {pair[1]} by {pair[0]}"
@@ -125,6 +167,7 @@ def judge(claims: Claims, results: Results) -> Verdicts:
     return {
         **of_table(claims["table_5_3"], results["models"]),
         **of_scenarios(results["scenarios"]),
+        **of_sizes(results["sizes"]),
         **of_models(claims["table_5_3"]["pairs"], results["models"]),
     }
 
@@ -180,6 +223,25 @@ def of_scenarios(found: Mapping[str, Mapping[str, float]]) -> Verdicts:
     return verdicts
 
 
+def of_sizes(found: Mapping[str, Mapping[str, float]]) -> Verdicts:
+    """Figure 5.4, and what is said below it."""
+    verdicts: Verdicts = {}
+    for distance in DISTANCES:
+        line = [found[f"{RR_BOTH}, {size:g}"][distance] for size in SIZES]
+        verdicts[f"falls with size: {distance}"] = verdict(
+            "falls", rounded(line), is_matched=all(one > other for one, other in itertools.pairwise(line))
+        )
+    euclidean = [found[f"{RR_BOTH}, {size:g}"]["L2"] for size in SIZES]
+    slope = float(np.polyfit(np.log(SIZES), np.log(euclidean), 1)[0])
+    verdicts["as the root of the rows"] = verdict(-0.5, round(slope, 3), is_matched=-0.65 <= slope <= -0.35)
+    for kind in (XIAO_TAO, DIVERSE):
+        few, many = (found[f"{kind}, {size:g}"]["L2"] for size in (SIZES[0], SIZES[-1]))
+        verdicts[f"does not fall with size: {kind}"] = verdict(
+            "the same", rounded([few, many]), is_matched=abs(many / few - 1) < 0.15
+        )
+    return verdicts
+
+
 def of_models(pairs: Sequence[Sequence[str]], found: Mapping[str, Mapping[str, float]]) -> Verdicts:
     """Figures 5.5, 5.6(b) and 5.7."""
     secret = ESGRO[-1]
@@ -228,7 +290,7 @@ def rounded(numbers: Any) -> list[float]:
 SPLITS = f"means of {REPEATS} releases of {REPEATS} splits"
 REPRODUCTION = Reproduction(
     folder=HERE,
-    parts={"original": original, "scenarios": scenarios, "models": models},
+    parts={"original": original, "scenarios": scenarios, "sizes": sizes, "models": models},
     quick=quick,
     judge=judge,
     differs=frozenset(
