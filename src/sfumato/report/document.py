@@ -99,10 +99,10 @@ class Grid:
         >>> Grid.of(ResultTable("Errors", ("job", "std. error"), (("Sales", 12.3456),))).rows
         (('Sales', '12.35'),)
         """
-        are_numbers = [
-            bool(table.rows) and all(not isinstance(row[place], str) for row in table.rows)
-            for place in range(len(table.columns))
-        ]
+        columns = [[row[place] for row in table.rows] for place in range(len(table.columns))]
+        # A row that is refused leaves its cells empty, and its numbers are numbers all the same.
+        filled = [[cell for cell in column if cell not in ("", "-")] for column in columns]
+        are_numbers = [bool(cells) and not any(isinstance(cell, str) for cell in cells) for cells in filled]
         # Words stand on the left in every table we make; a later column of words would only be set flush right.
         text_columns = are_numbers.index(True) if True in are_numbers else len(table.columns)
         rows = tuple(tuple(show_cell(cell) for cell in row) for row in table.rows)

@@ -34,6 +34,9 @@ def test_a_table_of_words_has_no_columns_of_numbers():
 def test_an_empty_table_is_all_words():
     """No row, so nothing that could be a number."""
     assert Grid.of(ResultTable("", ("question", "why"), ())).text_columns == 2
+    # A row without numbers, as a refused design has, makes no words of the others.
+    refused = (("a", 0.5, "-", "good"), ("b", "", "", "refused: why"), ("c", 0.1, 0.2, "good"))
+    assert Grid.of(ResultTable("", ("design", "risk", "proved", "standing"), refused)).text_columns == 1
 
 
 def test_one_private_section_makes_the_document_private():

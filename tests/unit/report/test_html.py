@@ -166,3 +166,12 @@ def test_sentences_beside_numbers_wrap_and_tables_of_many_columns_are_dense():
     assert '<td class="number">0.5</td>' in page
     assert '<td class="sentence">Counts lie' in page
     assert page.count('class="wide many dense"') == 1
+
+
+def test_a_row_that_only_says_why_has_the_whole_width_for_it():
+    """In the last of a dozen columns it was a word wide, and a page long in print."""
+    why = "refused: no grouping of these values exists, because one of them is too frequent."
+    rows = (("one", *["0.5"] * 10, "frontier"), ("other", *[""] * 10, why))
+    wide = Grid("Wide", tuple(f"column {place}" for place in range(12)), rows)
+    page = render(Document("", "Title", "Lead", (), (Section("One", (wide,)),), ""))
+    assert f'<td class="sentence" colspan="11" role="cell" data-label="column 11">{why}</td>' in page

@@ -10,6 +10,9 @@ import numpy as np
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.estimates import normal_quantile
 
+ROUNDING = 1e-12
+"""Differences of shares that only the order of a sum makes."""
+
 FEWEST_TARGETS = 30
 """People below which a share says too little to be shown."""
 
@@ -198,8 +201,8 @@ def wilson(successes: float, number: int, *, confidence_level: float = 0.95) -> 
 
     Examples
     --------
-    >>> [round(each, 3) for each in wilson(0, 100)]
-    [0.0, 0.037]
+    >>> wilson(0, 87)[0], round(wilson(0, 100)[1], 3), wilson(9, 9)[1]
+    (0.0, 0.037, 1.0)
     """
     if not number:
         return 0.0, 1.0
@@ -207,7 +210,9 @@ def wilson(successes: float, number: int, *, confidence_level: float = 0.95) -> 
     share = successes / number
     middle = (share + z**2 / (2 * number)) / (1 + z**2 / number)
     half = z / (1 + z**2 / number) * np.sqrt(share * (1 - share) / number + z**2 / (4 * number**2))
-    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+    # At the ends both terms are the same number, up to rounding.
+    low = max(0.0, float(middle - half)) if successes > 0 else 0.0
+    return low, min(1.0, float(middle + half)) if successes < number else 1.0
 
 
 @dataclass(frozen=True)
@@ -229,8 +234,9 @@ class Difference:
 
     @property
     def excess(self) -> float:
-        """What being in the table adds."""
-        return self.present - self.absent
+        """What being in the table adds; sums that differ by rounding alone do not."""
+        apart = self.present - self.absent
+        return apart if abs(apart) > ROUNDING else 0.0
 
 
 def clustered_error(numbers: Floats, kinds: Integers) -> float:
