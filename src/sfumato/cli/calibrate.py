@@ -14,6 +14,7 @@ from sfumato.cli.showing import show, talk
 
 if TYPE_CHECKING:
     from sfumato.compare.choosing import MeasuredChoice
+    from sfumato.compare.expecting import ExpectedChoice
     from sfumato.custody.promised import PromisedChoice
     from sfumato.methods.randomized_response.plan.calibrate import Calibration
     from sfumato.methods.splu_gen.plan.advice import GammaAdvice
@@ -74,6 +75,15 @@ def calibrate(
     ] = None,
     workload: WorkloadKind = "strata",
     questions: QuestionsFile = None,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            "--rows",
+            metavar="N",
+            min=1,
+            help="Without DATA, for std-error=ROWS: rows of the table, for errors that the method's formulas let expect.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the design to a new file.")
     ] = None,
@@ -85,6 +95,7 @@ def calibrate(
     from sfumato.cli.parameters import parse_settings
     from sfumato.cli.query import questions_in
     from sfumato.compare.choosing import choose_by_measuring, is_measured
+    from sfumato.compare.expecting import choose_by_formula
     from sfumato.custody.choose import choose
     from sfumato.errors import ParameterError
     from sfumato.values.schema import Schema
@@ -94,11 +105,13 @@ def calibrate(
     private = None if data is None else reading.read_table(data, declared)
     names = None if attributes is None else attribute_names(attributes)
     settings = parse_settings(goal)
-    chosen: Calibration | GammaAdvice | MeasuredChoice | PromisedChoice
-    if is_measured(method, settings):
+    chosen: Calibration | GammaAdvice | MeasuredChoice | PromisedChoice | ExpectedChoice
+    if private is None and rows is not None:
+        chosen = choose_by_formula(method, settings, declared, rows)
+    elif is_measured(method, settings):
         if private is None:
             raise ParameterError(
-                "this goal is kept by measuring risk and error, for which the private rows are needed. Give DATA.",
+                "this goal is kept by measuring risk and error, for which the private rows are needed. Give DATA; for std-error, --rows N lets the method's formulas answer.",
                 parameter="goal",
             )
         chosen = choose_by_measuring(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -81,6 +81,14 @@ class ExpectedErrors:
             ),
         )
         return tuple(each for each in made if each.rows)
+
+    def largest(self) -> tuple[float, float]:
+        """The largest error of a category's count that a plan states, among all rows and among a part of them.
+
+        Counts that no table has which can be published, or that lie where the law stops answering, have none; where it answers
+        none of some attribute, there is no number.
+        """
+        return _largest_of(self._alone.values()), _largest_of(self._among.values())
 
     @property
     def depending_on_counts(self) -> tuple[str, ...]:
@@ -178,6 +186,11 @@ class ExpectedErrors:
 def _shares(attribute: Attribute) -> tuple[float, ...]:
     """Those for which errors are stated, and that of categories which are all equally frequent."""
     return (*SHARES, 1 / attribute.size)
+
+
+def _largest_of(rows: Iterable[tuple[Cell, ...]]) -> float:
+    known = [[float(cell) for cell in row if not isinstance(cell, str)] for row in rows]
+    return max((max(each) for each in known), default=float("nan")) if all(known) else float("nan")
 
 
 def _says_something(row: tuple[Cell, ...]) -> bool:

@@ -103,6 +103,18 @@ def test_a_goal_on_the_promise_needs_no_rows(run, folder, method, goals, setting
     assert made.exit_code == 0, made.stderr
 
 
+def test_a_standard_error_by_formulas_needs_the_number_of_rows_alone(run, folder):
+    """What is chosen can be published, and rows chose nothing; without the number, rows are asked for."""
+    asked = ("calibrate", "--schema", "schema.toml", "--goal", "std-error=40")
+    outcome = run(*asked, "--rows", "900", "--out", "design.toml")
+    assert outcome.exit_code == 0, outcome.stderr
+    assert "keeps std-error of at most 40" in outcome.stdout
+    assert "chosen_from_private_data" not in (folder / "design.toml").read_text(encoding="utf-8")
+    without = run(*asked)
+    assert without.exit_code == 1
+    assert "--rows N" in without.stderr
+
+
 def test_two_groups_can_be_compared(run, release):
     """The difference of shares is that of the two shares."""
     asked = ("query", "release", "job = 'Tech'", "--given", "sex = 'Male'", "--json")
