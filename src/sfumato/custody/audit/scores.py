@@ -173,7 +173,10 @@ def recalibrated(beliefs: Floats, truth: Integers, margin: Floats, generator: np
             for power in POWERS
             for pull in PULLS
         ]
-        _, power, pull = max(trials)
+        as_stated = next(gain for gain, power, pull in trials if (power, pull) == AS_STATED)
+        best, power, pull = max(trials)
+        # What chance alone would gain changes nothing: no interval knows of a correction that differs from half to half.
+        power, pull = (power, pull) if best - as_stated > BEYOND_CHANCE else AS_STATED
         result[used] = _adjusted(beliefs[used], margin, power, pull)
     return result
 
@@ -182,6 +185,12 @@ POWERS = (0.25, 0.5, 0.7, 0.85, 1.0, 1.25, 1.6, 2.0)
 PULLS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0)
 """Powers of beliefs, and shares of the margin mixed in, that recalibration chooses from."""
 
+
+AS_STATED = (1.0, 0.001)
+"""The correction that leaves beliefs as they are."""
+
+BEYOND_CHANCE = 3.0
+"""Gain of log-likelihood that two numbers reach by chance once in twenty: half of chi-square's 5.99."""
 
 MOST_FITTED = 3_000
 """People that two numbers are fitted on: more of them would choose the same."""

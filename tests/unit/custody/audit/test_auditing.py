@@ -158,6 +158,19 @@ def test_an_attacker_who_is_too_sure_is_taken_at_what_is_true():
     assert found.max() < 0.6
 
 
+def test_an_attacker_who_is_right_as_stated_is_left_alone():
+    """Beliefs that are the margin, of people drawn from it: a correction found on one half is chance, and no interval knows of it."""
+    margin = np.array([0.8, 0.1, 0.05, 0.03, 0.02])
+    changed = 0
+    for seed in range(100):
+        generator = np.random.default_rng(seed)
+        truth = generator.choice(5, 900, p=margin)
+        beliefs = np.tile(margin, (900, 1))
+        changed += not np.allclose(recalibrated(beliefs, truth, margin, generator), beliefs)
+    # Two halves, each changed in less than one of twenty: more than 25 of 100 has a probability below 1e-5.
+    assert changed <= 25
+
+
 def test_without_the_own_row_nobody_is_told_by_a_category_of_their_own():
     """Everybody has a public value that nobody shares: left out, they are guessed like anybody; with it they are not."""
     number, size = 3_000, 4
