@@ -29,6 +29,7 @@ from sfumato.custody.audit.people import (
     people_of,
     refuse_other_rows,
     refuse_the_same_people,
+    refuse_unlike_releases,
 )
 from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped
 from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrated
@@ -113,6 +114,9 @@ def audit(
         raise ParameterError(
             f"repeats must be 3 or more, got {repeats}: fewer give no interval.", parameter="repeats"
         )
+    # Who has all of them knows people by what the one with the most public attributes shows.
+    releases = tuple(sorted(releases, key=lambda each: -len(each.schema.with_role(Role.QUASI_IDENTIFIER))))
+    refuse_unlike_releases(releases)
     if classifier:
         require_classifier()
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)

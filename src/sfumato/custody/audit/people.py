@@ -221,6 +221,27 @@ def refuse_other_rows(release: Release, people: People) -> None:
         )
 
 
+def refuse_unlike_releases(releases: Sequence[Release]) -> None:
+    """Refuse releases whose beliefs cannot be multiplied: of other sensitive attributes, or with categories merged in one of them.
+
+    Raises
+    ------
+    DataError
+        Naming the attributes.
+    """
+    first = releases[0].schema
+    lists = {each.name: each.labels for each in first.with_role(Role.SENSITIVE, Role.QUASI_IDENTIFIER)}
+    for other in (each.schema for each in releases[1:]):
+        unlike = [name for name, labels in lists.items() if name in other and other[name].labels != labels]
+        unlike += [each.name for each in first.with_role(Role.SENSITIVE) if each.name not in other]
+        if unlike:
+            raise DataError(
+                f"the releases have not the same categories of {', '.join(unlike)}: what they say cannot be put together value by value. "
+                "Audit them one by one.",
+                attribute=unlike[0],
+            )
+
+
 def refuse_the_same_people(people: People, outside: People) -> None:
     """Refuse the table itself as control: everybody in it is in it.
 

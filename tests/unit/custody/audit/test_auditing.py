@@ -131,6 +131,24 @@ def test_three_releases_are_worth_more_than_one():
     assert abs(three - (0.6836 + 0.1758 / 3)) < 0.045
 
 
+def test_releases_of_other_categories_are_not_put_together():
+    """Merged in one of them: beliefs about values that the other tells apart cannot be multiplied."""
+    table = sample_table(600)
+    jobs = table.schema["job"].labels
+    plain = release_in_memory(table, RandomizedResponse(retention=0.5), seed=1)
+    grouped = release_in_memory(
+        table, ColumnizedCounts(k=2, epsilon=4.0, recoding={"job": (jobs[:2],)}), seed=1
+    )
+    for pair in ((plain, grouped), (grouped, plain)):
+        with pytest.raises(DataError, match="have not the same categories of job"):
+            audit(pair, table, seed=1)
+    fewer = release_in_memory(
+        table, ColumnizedCounts(k=2, epsilon=4.0, column_sets=(("sex", "job"),)), seed=1
+    )
+    one, other = (audit(pair, table, repeats=3, seed=1) for pair in ((plain, fewer), (fewer, plain)))
+    assert one.attributes[0].of_this_release == other.attributes[0].of_this_release
+
+
 def test_ties_are_right_by_chance():
     """Everybody believed alike: one in as many as there are values."""
     assert hits(np.full((6, 3), 1 / 3), np.array([0, 1, 2, 0, 1, 2])).tolist() == [1 / 3] * 6
