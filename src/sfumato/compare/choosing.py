@@ -356,4 +356,8 @@ def _bounds(goal: Mapping[str, Any], promises: Collection[str]) -> dict[str, flo
 
 
 def _told(goal: Mapping[str, float]) -> str:
-    return " and ".join(f"{name} of at most {bound:g}" for name, bound in goal.items())
+    """Bounds in words; what a promise asks for may be a least number as well as a largest."""
+    return " and ".join(
+        f"{name} of at most {bound:g}" if name in GOALS else f"{name} = {bound:g}"
+        for name, bound in goal.items()
+    )

@@ -129,6 +129,7 @@ def test_what_a_promise_leaves_open_is_measured():
     assert found.point is not None
     assert set(found.design.choices) == {"retention"}
     assert found.goal == goal
+    assert "keeps relative_error = 0.2 and error_probability = 0.4 and has" in found.sentence
 
 
 @pytest.mark.parametrize(
