@@ -139,16 +139,18 @@ def _killed_and_gone_on_with(folder, kills, workers, seed):
             [*command, "--out", out], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
-    started = time.monotonic()
     assert start("alone").wait(timeout=300) == 0
-    whole = time.monotonic() - started
     generator = random.Random(seed)
-    for _ in range(kills):
+    results = folder / "killed" / "results"
+    for place in range(kills):
         process = start("killed")
-        time.sleep(generator.uniform(0.2, 1.0) * whole)
+        # A little further each time, so that every kill strikes a run that has something left to do.
+        while process.poll() is None and len([*results.glob("*.json")]) <= place:
+            time.sleep(0.01)
+        time.sleep(generator.uniform(0, 0.3))
         process.kill()
         process.wait()
-        for each in (folder / "killed" / "results").glob("*.json"):
+        for each in results.glob("*.json"):
             json.loads(each.read_text(encoding="utf-8"))
     assert start("killed").wait(timeout=300) == 0
     return [
