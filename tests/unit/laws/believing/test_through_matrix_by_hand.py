@@ -86,7 +86,7 @@ def test_the_concentration_is_chosen_by_one_half_of_the_rows_for_the_other():
     useful = counts[counts.sum(axis=1) >= 2].astype(np.int64)
     half = np.random.default_rng(7).binomial(useful, 0.5)
     fits = {}
-    for concentration in (1e4, 60.0, 15.0, 4.0, 1.0, 0.3):
+    for concentration in (1e4, 1e3, 250.0, 60.0, 15.0, 4.0, 1.0, 0.3):
         fits[concentration] = 0.0
         for kept, held_out in ((half, useful - half), (useful - half, half)):
             for group in range(len(useful)):

@@ -12,6 +12,7 @@ from believed_cells import AGE, JOB, PRIOR, SEX, people
 from noisy_rows import Given
 from sfumato.laws.believing import Targets
 from sfumato.methods.anatomy.law import BucketedRows
+from sfumato.methods.anatomy.law import bucket_beliefs as beliefs
 from sfumato.methods.anatomy.law.bucket_beliefs import bucket_beliefs
 from sfumato.methods.anatomy.law.people import BucketedPeople
 from sfumato.values.certainty import Certainty
@@ -84,3 +85,40 @@ def test_nothing_is_claimed_where_no_row_has_the_public_values():
         among = Tabulation(where=Selection((("sex", (sex,)),)))
         found = law.formula(release, [asked]).weighted(among, np.array([[1.0, 0.0, 0.0]]))
         assert found.is_exact.tolist() == [is_exact]
+
+
+@pytest.mark.parametrize(
+    ("affordable", "largest", "expected"),
+    [
+        # Two people by 2^2 subsets are 8 steps. Exactly 0.24 : 0.06; balanced the root of these odds, 2 : 1.
+        (8, 2, 0.8),
+        (7, 2, 2 / 3),
+        (8, 1, 2 / 3),
+    ],
+)
+def test_buckets_are_balanced_where_sums_over_permutations_are_too_many(
+    monkeypatch, affordable, largest, expected
+):
+    """In all, or of the largest bucket."""
+    monkeypatch.setattr(beliefs, "AFFORDABLE_STEPS", affordable)
+    monkeypatch.setattr(beliefs, "LARGEST_EXACT", largest)
+    two = BucketedPeople.arrange([np.array([0, 1])], [2], np.array([1, 1]), np.array([[0, 1]]), 2, seed=0)
+    found = bucket_beliefs(two, np.array([[0.6, 0.2], [0.3, 0.4]]))
+    np.testing.assert_allclose(found, [[expected, 1 - expected], [1 - expected, expected]], atol=1e-6)
+
+
+@pytest.mark.parametrize("size", [12, 13])
+def test_buckets_of_twelve_are_exact_and_larger_ones_balanced(size):
+    """Half of the people go with half of the values by odds of 9; by counting how many do, and by balancing."""
+    half = size // 2
+    publics, places = np.arange(size) >= half, (np.arange(size) >= half)[None].astype(np.int32)
+    crowd = BucketedPeople.arrange(
+        [publics.astype(np.int64)], [2], np.ones(size, np.int64), places, 2, seed=0
+    )
+    found = bucket_beliefs(crowd, np.array([[3.0, 1.0], [1.0, 3.0]]))[0, 0]
+    # Ways in which k of the first people have the first value, each of whom is 9 times as likely as without.
+    ways = [math.comb(half, k) * math.comb(size - half, half - k) * 9**k for k in range(half + 1)]
+    counted = sum(k * way for k, way in enumerate(ways)) / sum(ways) / half
+    # Balanced: of the six first people a have the first value where a (1 + a) / (6 - a)^2 = 9, so 8 a^2 - 109 a + 324 = 0.
+    balanced = (109 - math.sqrt(109**2 - 4 * 8 * 324)) / 16 / 6
+    assert found == pytest.approx(counted if size == 12 else balanced, rel=1e-6)

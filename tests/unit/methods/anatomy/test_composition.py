@@ -9,14 +9,17 @@ import pytest
 
 from sfumato.errors import ReleaseDamagedError
 from sfumato.methods.anatomy.law import composition as bucket_composition
+from sfumato.methods.anatomy.law import sparse_buckets
 from sfumato.methods.anatomy.law.composition import (
     BUCKET,
     BucketComposition,
-    check_sizes,
+    feasible_cells,
     rake,
+    refuse_other_sizes,
     sizes_of_buckets,
     spreads_of_cells,
 )
+from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
 from sfumato.values.batches import CodedBatch
 
 # Buckets of three and of two, five values; value 4 occurs once.
@@ -162,7 +165,12 @@ def test_bucket_numbers_that_were_not_published_are_refused(numbers, reason):
 def test_buckets_with_more_values_than_rows_are_refused():
     """An edited table is noticed even where its checksum was made to fit."""
     with pytest.raises(ReleaseDamagedError, match="2 buckets have not as many values as rows"):
-        check_sizes(composition(), np.array([3, 3, 2, 2, 3]))
+        refuse_other_sizes(np.array([3, 3, 2, 2, 3]), composition().sizes)
+    # Buckets that are not there have no rows: one of a single value, and two of which one has none.
+    with pytest.raises(ReleaseDamagedError, match=": 1 buckets have"):
+        refuse_other_sizes(np.array([3, 3]), np.array([3, 3, 1]))
+    with pytest.raises(ReleaseDamagedError, match=": 1 buckets have"):
+        refuse_other_sizes(np.array([3, 3, 0, 2]), np.array([3, 3]))
 
 
 def test_raking_fits_both_margins_although_cells_were_empty():
@@ -202,6 +210,73 @@ def test_raking_leaves_nothing_where_a_margin_is_nothing():
     np.testing.assert_allclose(found.sum(axis=0), [1, 3], atol=1e-6)
 
 
+def test_raking_opens_no_cell_of_an_empty_margin():
+    """Exactly nothing stays there, however large the rest is, and margins fit to a billionth of the rows."""
+    rows, columns = np.array([3e6, 0.0, 1e6]), np.array([1e6, 0.0, 3e6])
+    found = rake(np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), rows, columns)
+    assert not found[1].any()
+    assert not found[:, 1].any()
+    np.testing.assert_allclose(found.sum(axis=1), rows, atol=1e-2)
+    np.testing.assert_allclose(found.sum(axis=0), columns, atol=1e-2)
+
+
+def test_raking_of_nobody_is_nobody():
+    """No rows at all."""
+    assert not rake(np.zeros((2, 3)), np.zeros(2), np.zeros(3)).any()
+
+
+def test_raking_keeps_the_odds_of_cells():
+    """By hand: odds of 6, and margins of 10 that cells a, 10 - a, 10 - a, a fit where (a / (10 - a))^2 = 6."""
+    found = rake(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([10.0, 10.0]), np.array([10.0, 10.0]))
+    own = 10 * np.sqrt(6) / (1 + np.sqrt(6))
+    np.testing.assert_allclose(found, [[own, 10 - own], [10 - own, own]], atol=1e-6)
+
+
+def test_every_different_bucket_is_counted_by_itself():
+    """All buckets of up to three of four values, in any order, one of them twice and one three times."""
+    every = [each for size in (1, 2, 3) for each in itertools.combinations_with_replacement(range(4), size)]
+    places = [[*each, *[-1] * (3 - len(each))] for each in (*every, (2, 1, 0), (3, 3), (3, 3))]
+    different, times = composition(places, 4)._different
+    found = {tuple(sorted(each)): number for each, number in zip(different.tolist(), times, strict=True)}
+    expected = {tuple(sorted([*each, *[-1] * (3 - len(each))])): 1 for each in every}
+    assert found == expected | {(0, 1, 2): 2, (-1, 3, 3): 3}
+
+
+def test_buckets_of_many_places_are_multiplied_one_by_one():
+    """Nine of two hundred values: more kinds of buckets than numbers for them."""
+    rng = np.random.default_rng(4)
+    places = np.array([rng.permutation(200)[:9] for _ in range(30)], np.int32)
+    places[::3, 7:] = -1
+    found = composition(places, 200).co_occurrence
+    expected = np.zeros((200, 200))
+    for bucket in places:
+        inside = [each for each in bucket if each >= 0]
+        for one, other in itertools.product(inside, repeat=2):
+            expected[one, other] += 1 / len(inside)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_the_most_likely_counts_are_those_of_a_matrix_written_out():
+    """Steps of expectation-maximization with loops: a row of value u counts toward v by how often they share a bucket."""
+    buckets = composition(values=6)
+    rows = np.array([1, 1, 2, 4, 5, 5, 3, 2])
+    cells = buckets.weighted_counts(rows, np.array([0, 0, 0, 0, 0, 1, 1, 1]), 2)
+    matrix = np.zeros((6, 6))
+    for bucket in PLACES:
+        inside = [each for each in bucket if each >= 0]
+        for one, other in itertools.product(inside, repeat=2):
+            matrix[one, other] += 1 / len(inside) / buckets.totals[one]
+    found = feasible_cells(buckets, cells, "em")
+    for cell in range(2):
+        shares = np.array([3, 3, 3, 3, 1, 0]) / 13 * cells[cell].sum()
+        for _ in range(5_000):
+            expected = shares @ matrix
+            ratio = [cells[cell][v] / expected[v] if expected[v] else 0 for v in range(6)]
+            shares = shares * (matrix @ ratio)
+        # The fit ends at a step of a ten-millionth of the rows.
+        np.testing.assert_allclose(found[cell], shares, atol=1e-3)
+
+
 def many_buckets(values=40, number=400, seed=3):
     """Random buckets of three and of two, with values that nobody has and two that only meet each other."""
     rng = np.random.default_rng(seed)
@@ -234,3 +309,32 @@ def test_many_values_are_solved_as_few_are(monkeypatch):
     assert np.allclose(found, varying, rtol=1e-6, atol=1e-6)
     assert single.tolist() == [*[True] * 36, False, False, True, True]
     assert sparse.determines(np.eye(40)).tolist() == single.tolist()
+
+
+@pytest.mark.parametrize("largest_dense", [3, 4])
+def test_what_is_determined_does_not_hang_on_how_large_sums_or_tables_are(monkeypatch, largest_dense):
+    """Two pairs of values that always meet: only their sums are, by whatever they are multiplied, and nothing near them."""
+    monkeypatch.setattr(bucket_composition, "LARGEST_DENSE", largest_dense)
+    buckets = composition([[0, 1], [2, 3]] * 5_000, 4)
+    sums = np.array([[1, 1, 0, 0], [2, 2, -3, -3]])
+    others = np.array([[1, 1 + 1e-5, 0, 0], [1, 0, 0, 0], [1, -1, 0, 0]])
+    for scale in (1e-9, 1.0, 1e9):
+        assert buckets.determines(sums * scale).all()
+        assert not buckets.determines(others * scale).any()
+
+
+def test_as_many_rounds_as_values_solve_for_many_values(monkeypatch):
+    """Conjugate gradients end in as many; values of very different frequency need no more than that."""
+    rng = np.random.default_rng(8)
+    chances = np.geomspace(1, 0.003, 30)
+    places = np.array(
+        [rng.choice(30, 3, replace=False, p=chances / chances.sum()) for _ in range(3_000)], np.int32
+    )
+    buckets = composition(places, 30)
+    assert buckets.totals.min() > 0
+    assert buckets.totals.max() > 100 * buckets.totals.min()
+    right = rng.random((4, 30))
+    monkeypatch.setattr(sparse_buckets, "MOST_ROUNDS", 30)
+    found, is_determined = SparseBuckets(places, 30).solve(right)
+    assert is_determined.all()
+    np.testing.assert_allclose(found @ buckets.co_occurrence, right, rtol=1e-6, atol=1e-6)

@@ -11,9 +11,15 @@ import pytest
 
 from dependent_jobs import ROWS, SCHEMA, columns, private_table
 from sfumato import publish, read_table
-from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, ReleaseDamagedError
+from sfumato.errors import (
+    NotIdentifiableError,
+    ParameterError,
+    QueryError,
+    ReleaseDamagedError,
+    TooLargeError,
+)
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law import BucketedRows
+from sfumato.methods.anatomy.law import BucketedRows, bucketed_rows
 from sfumato.values.counts import CountTable
 from sfumato.values.schema import Attribute, Role
 from sfumato.values.selection import Selection
@@ -340,3 +346,42 @@ def test_expected_errors_follow_the_attributes_wherever_the_sensitive_one_stands
     for order in ((2, 0, 1), (0, 2, 1), (1, 2, 0)):
         moved = CountTable(tuple(attributes[axis] for axis in order), counts.transpose(order))
         np.testing.assert_allclose(law.expected_standard_errors(moved), last.transpose(order))
+
+
+def test_expected_errors_of_six_pairs_by_hand():
+    """Three values of four rows, half of them in a cell: however rows are dealt each two values meet in two pairs.
+
+    Values share C = [[2, 1, 1], ...] of a bucket. A place of a value varies by s = 2 * 2 / (4 * 3) = 1/3; sums of places have
+    s (C - C^2 / 4), which is 3/4 s across values, and estimates 4 C^-1 of them: 16 * 3/4 s * 2/3 = 8/3.
+    """
+    law = BucketedRows(sensitive="job", l_value=2)
+    job = Attribute(name="job", role=Role.SENSITIVE, categories=tuple("abcd"))
+    counts = np.array([[2, 2, 2, 0], [2, 2, 2, 0]])
+    found = law.expected_standard_errors(CountTable((SCHEMA["sex"], job), counts))
+    np.testing.assert_allclose(found, np.sqrt([[8 / 3, 8 / 3, 8 / 3, 0]] * 2))
+    nobody = law.expected_standard_errors(CountTable((SCHEMA["sex"], job), 0 * counts))
+    assert not nobody.any()
+
+
+def test_a_thousand_million_rows_are_previewed_by_some_of_them():
+    """Ten thousand times the rows of another table, a hundred times its errors; a rare value has one too."""
+    law = BucketedRows(sensitive="job", l_value=2)
+    counts = np.array([[9, 3, 4, 5], [3, 7, 6, 5]])
+    small, large = (
+        law.expected_standard_errors(CountTable((SCHEMA["sex"], FOUR_JOBS), counts * times))
+        for times in (5_000, 50_000_000)
+    )
+    np.testing.assert_allclose(large, 100 * small, rtol=0.02)
+    rare = np.array([[9e8, 3e8, 4e8, 1], [3e8, 7e8, 6e8, 2]])
+    assert (law.expected_standard_errors(CountTable((SCHEMA["sex"], FOUR_JOBS), rare)) > 0).all()
+
+
+def test_errors_of_more_values_than_are_laid_out_together_are_refused(monkeypatch):
+    """As many as are laid out are not; values that nobody has do not count."""
+    law = BucketedRows(sensitive="job", l_value=2)
+    counts = CountTable((SCHEMA["sex"], SCHEMA["job"]), np.array([[9, 3, 4, 5, 0], [3, 7, 6, 5, 0]]))
+    monkeypatch.setattr(bucketed_rows, "LARGEST_DENSE", 4)
+    assert law.expected_standard_errors(counts).shape == (2, 5)
+    monkeypatch.setattr(bucketed_rows, "LARGEST_DENSE", 3)
+    with pytest.raises(TooLargeError, match=r"the errors of counts of 4 values .* at most 3 are"):
+        law.expected_standard_errors(counts)

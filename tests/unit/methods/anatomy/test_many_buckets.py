@@ -53,6 +53,47 @@ def test_three_values_in_pairs_by_hand():
     assert expected == pytest.approx(18.985, abs=0.001)
 
 
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        # 402 rows make 201 pairs, of which the first value may fill one place each, and one more that rounding made.
+        (202, True),
+        (204, False),
+    ],
+)
+def test_a_value_of_more_rows_than_buckets_does_not_fit(first, expected):
+    """Whole rows may be one too many; two are not."""
+    found = ManyBuckets.of(np.array([[first, 100.0, 100.0]]), 2)
+    assert (found is not None) is expected
+
+
+@pytest.mark.parametrize(
+    ("totals", "sizes", "bucket_size", "expected"),
+    [
+        # 5 values of 21 rows in buckets of 4: 26 buckets and one row more.
+        ([21], [5], 4, {4: 25 / 26, 5: 1 / 26}),
+        ([20], [5], 4, {4: 1.0}),
+        # 70 + 70 + 2 * 71 rows of four values in buckets of three: none is as large as the four there are.
+        ([70, 70, 71], [1, 1, 2], 3, {3: 1.0}),
+        ([70, 71, 71], [1, 1, 2], 3, {3: 93 / 94, 4: 1 / 94}),
+        # Two values in pairs: what is too much has no bucket to be in.
+        ([21, 22], [1, 1], 2, {2: 1.0}),
+    ],
+)
+def test_sizes_of_buckets_by_hand(totals, sizes, bucket_size, expected):
+    """What does not divide the rows makes some buckets one larger, where there is a value more."""
+    found = ManyBuckets(np.array(totals, float), np.array(sizes, float), bucket_size)
+    assert found.sizes_of_buckets == pytest.approx(expected)
+
+
+def test_a_value_that_is_everywhere_stands_in_no_bucket_twice():
+    """Half of the rows in pairs: with either of the others in half of the buckets, never with itself."""
+    found = ManyBuckets(np.array([200.0, 100.0]), np.array([1.0, 2.0]), 2).together(0)
+    assert found.chance(0) == pytest.approx(1)
+    assert found.chance(0, 1) == pytest.approx(0.5)
+    assert [found.chance(0, 0), found.chance(0, 0, 1), found.chance(1, 1)] == [0, 0, 0]
+
+
 def test_chances_are_those_over_all_buckets():
     """Of one, two and three of five values, two of one kind and three of another, weighed subset by subset."""
     weights, kinds = np.array([2.0, 0.5]), (0, 0, 1, 1, 1)

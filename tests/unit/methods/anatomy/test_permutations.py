@@ -200,3 +200,28 @@ def test_a_draw_that_is_rounded_to_one_takes_the_last_value_that_is_possible():
     """The first person can have the first two values, so the last of them is the second; then what is left."""
     table = np.array([[0.5, 0.5, 0.0], [1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])[:, :, np.newaxis]
     assert draw_permutations(table, _Ones())[:, 0].tolist() == [1, 2, 0]
+
+
+def test_two_people_who_are_unlikely_whatever_they_have_are_told_apart():
+    """Odds of 3 and of 1 by hand, in rows of 1e-200 whose product no double holds; drawn as often."""
+    likelihoods = one([[3e-200, 1e-200, 1e-200], [1e-200, 1e-200, 1e-200], [0.0, 0.0, 1.0]])
+    marginals, weights = permutation_marginals(likelihoods)
+    np.testing.assert_allclose(marginals[:, :, 0], [[0.75, 0.25, 0], [0.25, 0.75, 0], [0, 0, 1]])
+    assert weights[0] == pytest.approx(math.log(4) - 400 * math.log(10))
+    many = np.repeat(likelihoods, 4_000, axis=2)
+    drawn = draw_permutations(many, np.random.default_rng(2))
+    assert (drawn[2] == 2).all()
+    # Five standard errors of 4,000 draws.
+    assert abs((drawn[0] == 0).mean() - 0.75) < 5 * math.sqrt(0.75 * 0.25 / 4_000)
+
+
+@pytest.mark.parametrize(("number", "expected"), [(0.0, [1, 0]), (np.nextafter(1.0, 0.0), [1, 0])])
+def test_the_ends_of_a_draw_give_nobody_what_is_impossible(number, expected):
+    """The smallest and the largest number that a generator gives."""
+
+    class Constant:
+        def random(self, size):
+            return np.full(size, number)
+
+    certain = one([[0.0, 1.0], [1.0, 0.0]])
+    assert draw_permutations(certain, Constant()).ravel().tolist() == expected

@@ -24,7 +24,6 @@ from sfumato.laws.asking import (
 from sfumato.laws.base import Published
 from sfumato.methods.anatomy.law.composition import (
     BUCKET,
-    LARGEST_DENSE,
     ROWS,
     BucketComposition,
     spreads_of_cells,
@@ -36,6 +35,9 @@ from sfumato.values.selection import Tabulation
 
 DRAWN_IN = 4.0
 """Times the squared error of an estimate beside its value's rows by which association is believed less where errors are worked out."""
+
+TINY = np.finfo(np.float64).tiny
+"""In the place of nobody's rows where these are divided by."""
 
 LARGEST_OUTPUTS = 20_000_000
 """Numbers that the sums of one question may take where values are many: 160 MB, of which some copies are made."""
@@ -133,7 +135,8 @@ class BucketedCounts(Formula):
         if one is other:
             inside = np.clip(self._estimated(one), 0, None)
             # The cells share a value's rows, so together they cannot hold more of them than there are.
-            inside = inside / np.maximum(inside.sum(axis=0) / np.maximum(self.buckets.totals, 1), 1)
+            totals = self.buckets.totals
+            inside = inside * (totals / np.maximum(np.maximum(inside.sum(axis=0), totals), TINY))
             order = self._order(one)
             return _covariance(self.buckets, inside, self._outputs(one))[np.ix_(order, order)]
         first, second = self._plausible(one), self._plausible(other)
@@ -186,7 +189,7 @@ class BucketedCounts(Formula):
         """Estimated rows of every value in every public cell, drawn in, ``(cells, values)``."""
         counted = self.weighted_counts(asked)
         # Every row counts once, over all values of its bucket.
-        shares = counted.sum(axis=1, keepdims=True) / max(self.number_of_rows, 1)
+        shares = counted.sum(axis=1, keepdims=True) / self.number_of_rows
         expected = shares * self.buckets.totals
         found = self.buckets.estimates(counted)
         return np.asarray(expected + self._kept_of_association * (found - expected))
@@ -198,14 +201,15 @@ class BucketedCounts(Formula):
         The same for all cells, so that what they are known to add up to they still add up to.
         """
         totals = self.buckets.totals.astype(np.float64)
-        if self.buckets.number_of_values > LARGEST_DENSE:
+        if self.buckets.are_values_many:
             # Errors of all values are out of reach: each is a solution by itself.
             return np.ones_like(totals)
         # Without association x is the cell's share of f, and its spread share (1 - share) f / (f - 1).
-        unit = np.divide(totals, totals - 1, out=np.zeros_like(totals), where=totals > 1)
+        # A single row is in its one bucket, whatever is said to spread there.
+        unit = totals / np.maximum(totals - 1, 1)
         variances = np.clip(self.buckets.variances(unit[np.newaxis], self.buckets.solution)[0], 0, None)
         # What a spread x (f - x) loses by an error of x is the error's square, beside the square of f.
-        return np.asarray(1 / (1 + DRAWN_IN * variances / np.maximum(totals, 1) ** 2))
+        return np.asarray(totals**2 / np.maximum(totals**2 + DRAWN_IN * variances, TINY))
 
     def _outputs(self, asked: Tabulation) -> Floats:
         """What each sum of values takes from ``A'Km``, ``(sums, values)``."""
@@ -233,7 +237,7 @@ class BucketedCounts(Formula):
     def _refuse_too_many(self, sums: int) -> None:
         """Every sum is solved by itself where values are many, and each takes numbers for all values and buckets."""
         size = max(self.buckets.number_of_values, len(self.buckets.places))
-        if self.buckets.number_of_values > LARGEST_DENSE and sums * size > LARGEST_OUTPUTS:
+        if self.buckets.are_values_many and sums * size > LARGEST_OUTPUTS:
             raise TooLargeError(
                 f"{self.sensitive!r} has {self.buckets.number_of_values:,} categories, and together with other attributes "
                 f"at most {LARGEST_OUTPUTS // size:,} of them can be asked for at once; here {sums:,} are. "
@@ -247,8 +251,7 @@ class BucketedCounts(Formula):
         if is_determined.all():
             return
         values = int(np.count_nonzero(buckets.totals))
-        is_counted = buckets.number_of_values <= LARGEST_DENSE
-        told = f": they tell {buckets.rank} of its {values} values apart" if is_counted else ""
+        told = "" if buckets.are_values_many else f": they tell {buckets.rank} of its {values} values apart"
         raise NotIdentifiableError(
             f"the buckets leave {np.count_nonzero(~is_determined)} of the {len(weights)} sums of "
             f"{self.sensitive} asked for undetermined{told}. "

@@ -25,7 +25,6 @@ from sfumato.methods.anatomy.law.composition import (
     ROWS,
     SENSITIVE,
     BucketComposition,
-    check_sizes,
     feasible_cells,
     rake,
     refuse_other_sizes,
@@ -41,8 +40,8 @@ from sfumato.values.feasibility import Feasibility
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 
-LARGEST_PREVIEW = 20_000
-"""Buckets drawn to preview accuracy; standard errors of more follow by scaling."""
+LARGEST_PREVIEW = 60_000
+"""Rows dealt into buckets to preview accuracy; standard errors of more follow by scaling."""
 
 # A release is read again and again; what its buckets are is worked out once, and forgotten with it.
 _known: weakref.WeakKeyDictionary[Published, BucketComposition] = weakref.WeakKeyDictionary()
@@ -185,29 +184,33 @@ class BucketedRows(Law):
         return np.asarray(np.moveaxis(errors.reshape(cells.shape), -1, axis))
 
     def _expected(self, flat: Floats) -> Floats:
-        """Standard errors of ``(cells, values)``."""
-        occurs = flat.sum(axis=0) > 0
-        many = ManyBuckets.of(flat[:, occurs], self.l_value) if occurs.any() else None
+        """Standard errors of ``(cells, values)``; nobody has no error."""
+        occurs, errors = flat.sum(axis=0) > 0, np.zeros(flat.shape)
+        if occurs.any():
+            errors[:, occurs] = self._expected_of_occurring(flat[:, occurs])
+        return errors
+
+    def _expected_of_occurring(self, flat: Floats) -> Floats:
+        """The same where some row has every value."""
+        many = ManyBuckets.of(flat, self.l_value)
         if many is not None:
             alike, kinds = many
             of_kinds = np.unique(kinds, return_index=True)[1]
-            errors = np.zeros(flat.shape)
-            errors[:, occurs] = alike.standard_errors(flat[:, occurs][:, of_kinds])[:, kinds]
-            return errors
-        if np.count_nonzero(occurs) > LARGEST_DENSE:
+            return np.asarray(alike.standard_errors(flat[:, of_kinds])[:, kinds])
+        if flat.shape[1] > LARGEST_DENSE:
             raise TooLargeError(
-                f"the errors of counts of {np.count_nonzero(occurs):,} values within public groups are not computed all together; "
+                f"the errors of counts of {flat.shape[1]:,} values within public groups are not computed all together; "
                 f"at most {LARGEST_DENSE:,} are. Publish, and ask for some of them."
             )
-        scale = min(1.0, LARGEST_PREVIEW * self.l_value / max(float(flat.sum()), 1.0))
+        scale = min(1.0, LARGEST_PREVIEW / float(flat.sum()))
+        # Of a rare value at least one row is dealt.
         totals = np.ceil(flat.sum(axis=0) * scale).astype(np.int64)
         values = np.repeat(np.arange(len(totals)), totals)
         # No private row is drawn here, so the bits need not be secret, and the preview can be repeated.
         stream = NoiseSource.seeded(0).named("preview of buckets").stream(0)
         groups = partition_rows(values, len(totals), self.l_value, stream)
         buckets = BucketComposition.from_pairs(groups.astype(np.int64) + 1, values, len(totals))
-        shares = np.divide(flat, flat.sum(axis=0), out=np.zeros_like(flat), where=flat.sum(axis=0) > 0)
-        inside = shares * totals
+        inside = flat / flat.sum(axis=0) * totals
         spreads = spreads_of_cells(buckets.totals, inside, inside, inside)
         variances = np.clip(buckets.variances(spreads, buckets.solution), 0, None) / scale
         return np.asarray(np.sqrt(variances))
@@ -235,11 +238,7 @@ class BucketedRows(Law):
                 np.concatenate([each.codes[self.sensitive] for each in pairs]),
                 published.schema[self.sensitive].size,
             )
-            rows_of_bucket = np.zeros(len(buckets.places) + 1, np.int64)
-            for batch in published.scan(ROWS, [BUCKET]):
-                inside = np.clip(batch.codes[BUCKET], 0, len(buckets.places))
-                # Numbers that no bucket has are counted at 0 or twice, and so do not fit.
-                rows_of_bucket += np.bincount(inside, minlength=len(rows_of_bucket))
-            check_sizes(buckets, rows_of_bucket[1:])
+            rows = sizes_of_buckets(published.scan(ROWS, [BUCKET]), len(buckets.places))
+            refuse_other_sizes(rows, buckets.sizes)
             _known[published] = buckets
         return _known[published]

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from sfumato.errors import ReleaseDamagedError
 from sfumato.laws.asking import feasible
-from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
+from sfumato.methods.anatomy.law.sparse_buckets import SMALLEST_EIGENVALUE, SparseBuckets
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.batches import CodedBatch
 from sfumato.values.feasibility import Feasibility, most_likely
@@ -44,9 +44,6 @@ of an hour at ten times as many. Beyond it every sum is solved by itself, in mem
 
 CELLS_AT_ONCE = 4_000_000
 """Numbers of the dense pieces in which bucket and value tables are multiplied: 32 MB."""
-
-SMALLEST_EIGENVALUE = 1e-10
-"""Of the scaled co-occurrence matrix, relative to the largest: below it a direction is not determined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +87,7 @@ class BucketComposition:
         ReleaseDamagedError
             When the buckets are not numbered 1, 2, ... without a gap.
         """
-        if buckets.min(initial=1) < 1 or buckets.max(initial=1) > len(buckets):
-            raise _damaged("it holds bucket numbers outside 1 to the number of buckets")
+        _refuse_other_numbers(buckets, len(buckets))
         sizes = np.bincount(buckets)[1:]
         if len(sizes) == 0 or sizes.min() == 0:
             raise _damaged("some bucket between the first and the last has no value")
@@ -123,7 +119,8 @@ class BucketComposition:
         if base**largest >= 2**62:
             return self.places, np.ones(len(self.places), np.int64)
         powers = base ** np.arange(largest, dtype=np.int64)
-        keys = (np.sort(self.places, axis=1) + 1) @ powers
+        # Codes and the -1 of an empty place are as many as the base: no two different buckets have one key.
+        keys = np.sort(self.places, axis=1) @ powers
         _, first, times = np.unique(keys, return_index=True, return_counts=True)
         return self.places[first], times
 
@@ -160,7 +157,7 @@ class BucketComposition:
         for part in in_parts(len(different), each=largest**2, at_once=CELLS_AT_ONCE):
             places = np.where(different[part] < 0, size, different[part]).astype(np.int64)
             scales = times[part] / np.count_nonzero(places < size, axis=1) ** 2 * weights[places].sum(axis=1)
-            keys = (places[:, :, np.newaxis] * (size + 1) + places[:, np.newaxis, :]).reshape(len(places), -1)
+            keys = places[:, :, np.newaxis] * (size + 1) + places[:, np.newaxis, :]
             result += np.bincount(keys.ravel(), np.repeat(scales, largest**2), minlength=len(result))
         return np.asarray(result.reshape(size + 1, size + 1)[:size, :size])
 
@@ -180,7 +177,7 @@ class BucketComposition:
         matrix = self.co_occurrence[np.ix_(present, present)]
         scale = 1 / np.sqrt(np.diagonal(matrix))
         eigenvalues, vectors = np.linalg.eigh(matrix * np.outer(scale, scale))
-        is_kept = eigenvalues > SMALLEST_EIGENVALUE * eigenvalues[-1]
+        is_kept = eigenvalues > SMALLEST_EIGENVALUE
         kept = scale[:, np.newaxis] * vectors[:, is_kept]
         inverse = (kept / eigenvalues[is_kept]) @ kept.T
         size = self.number_of_values
@@ -195,11 +192,15 @@ class BucketComposition:
         """The matrix that turns ``A'Km`` into counts, ``x = solution @ A'Km``, ``(values, values)``."""
         return self._solution[0]
 
+    @property
+    def are_values_many(self) -> bool:
+        """Too many for the matrices of all pairs of them."""
+        return self.number_of_values > LARGEST_DENSE
+
     @cached_property
     def _sparse(self) -> SparseBuckets | None:
         """Where values are many: what then stands for the matrices of all pairs of them."""
-        are_many = self.number_of_values > LARGEST_DENSE
-        return SparseBuckets(self.places, self.number_of_values) if are_many else None
+        return SparseBuckets(self.places, self.number_of_values) if self.are_values_many else None
 
     def outputs(self, weights: Floats) -> Floats:
         """What sums of counts take from ``A'Km``: ``weights @ solution``, ``(n, values)`` both."""
@@ -320,20 +321,20 @@ def spreads_of_cells(totals: Integers | Floats, first: Floats, second: Floats, b
     """
     pairs = totals * (totals - 1.0)
     return np.asarray(
-        np.divide(both * totals - first * second, pairs, out=np.zeros(np.shape(both)), where=pairs > 0)
+        np.divide(both * totals - first * second, pairs, out=np.zeros(np.shape(both)), where=totals > 1)
     )
 
 
 def feasible_cells(buckets: BucketComposition, cells: Floats, feasibility: Feasibility) -> Floats:
     """Non-negative counts of each public cell that add up to its rows, ``(cells, values)``."""
-    rows = cells.sum(axis=1)
     if feasibility == "em":
         totals = np.maximum(buckets.totals, 1)
-        start = np.outer(rows, buckets.totals / buckets.totals.sum())
+        # What is begun with matters by its shares: the first step gives every cell its rows.
+        start = np.tile(buckets.totals.astype(np.float64), (len(cells), 1))
         return most_likely(
             cells, lambda x: buckets.together(x / totals), lambda y: buckets.together(y) / totals, start
         )
-    return feasible(buckets.estimates(cells), rows, feasibility)
+    return feasible(buckets.estimates(cells), cells.sum(axis=1), feasibility)
 
 
 def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:
@@ -352,19 +353,20 @@ def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:
     [[1.0, 1.0], [0.0, 2.0]]
     """
     # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
-    grain = 1e-9 * np.outer(row_totals, column_totals) / max(float(row_totals.sum()), 1.0)
+    grain = 1e-9 * np.outer(row_totals, column_totals > 0)
     fitted = np.maximum(cells, grain)
     for _ in itertools.repeat(None, 1_000):
         fitted = fitted * _factors(row_totals, fitted.sum(axis=1))[:, np.newaxis]
         columns = fitted.sum(axis=0)
-        if np.abs(columns - column_totals).max(initial=0) <= 1e-9 * max(float(column_totals.sum()), 1.0):
+        if np.abs(columns - column_totals).max() <= 1e-9 * column_totals.sum():
             break
         fitted = fitted * _factors(column_totals, columns)
     return fitted
 
 
 def _factors(wanted: Floats, given: Floats) -> Floats:
-    return np.divide(wanted, given, out=np.zeros(len(given)), where=given > 0)
+    # Where nothing is given nothing is wanted.
+    return np.asarray(wanted / np.maximum(given, np.finfo(np.float64).tiny))
 
 
 def _damaged(reason: str) -> ReleaseDamagedError:
@@ -373,17 +375,17 @@ def _damaged(reason: str) -> ReleaseDamagedError:
     )
 
 
-def check_sizes(composition: BucketComposition, rows_of_bucket: Integers) -> None:
-    """Refuse a release whose rows and sensitive values do not fit together, bucket by bucket."""
-    refuse_other_sizes(rows_of_bucket, composition.sizes)
-
-
 def refuse_other_sizes(rows_of_bucket: Integers, values_of_bucket: Integers) -> None:
     """Refuse buckets that have not as many values as rows."""
     if not np.array_equal(rows_of_bucket, values_of_bucket):
-        longer = max(len(rows_of_bucket), len(values_of_bucket))
-        rows, values = (np.pad(each, (0, longer - len(each))) for each in (rows_of_bucket, values_of_bucket))
-        raise _damaged(f"{np.count_nonzero(rows != values):,} buckets have not as many values as rows")
+        pairs = itertools.zip_longest(rows_of_bucket, values_of_bucket, fillvalue=0)
+        number = sum(rows != values for rows, values in pairs)
+        raise _damaged(f"{number:,} buckets have not as many values as rows")
+
+
+def _refuse_other_numbers(buckets: Integers, most: int) -> None:
+    if not ((buckets >= 1) & (buckets <= most)).all():
+        raise _damaged("it holds bucket numbers outside 1 to the number of buckets")
 
 
 def sizes_of_buckets(batches: Iterable[CodedBatch], most: int) -> Integers:
@@ -391,10 +393,8 @@ def sizes_of_buckets(batches: Iterable[CodedBatch], most: int) -> Integers:
     sizes = np.zeros(1, np.int64)
     for batch in batches:
         buckets = batch.codes[BUCKET]
-        if buckets.min(initial=1) < 1 or buckets.max(initial=1) > most:
-            raise _damaged("it holds bucket numbers outside 1 to the number of buckets")
-        counted = np.bincount(buckets)
-        longer, shorter = (counted, sizes) if len(counted) > len(sizes) else (sizes, counted)
-        longer[: len(shorter)] += shorter
-        sizes = longer
+        _refuse_other_numbers(buckets, most)
+        counted = np.bincount(buckets, minlength=len(sizes))
+        counted[: len(sizes)] += sizes
+        sizes = counted
     return sizes[1:]

@@ -10,7 +10,8 @@ from itertools import product
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.anatomy.law.composition import SMALLEST_EIGENVALUE, spreads_of_cells
+from sfumato.methods.anatomy.law.composition import spreads_of_cells
+from sfumato.methods.anatomy.law.sparse_buckets import SMALLEST_EIGENVALUE
 from sfumato.values.arrays import Booleans, Floats, Integers
 
 MOST_KINDS = 3
@@ -116,7 +117,7 @@ class ManyBuckets:
 
     def together(self, power: int) -> Together:
         """Chances that values stand in one bucket, times its size to a negative power, for any three of them."""
-        inclusion = np.minimum(self.totals / self.number_of_buckets, 1.0)
+        inclusion = self.totals / self.number_of_buckets
         everywhere = inclusion >= 1 - 1e-12
         weights = _fit(inclusion, everywhere, self.sizes, self.sizes_of_buckets)
         found: dict[tuple[int, ...], float] = {}
@@ -156,7 +157,7 @@ class ManyBuckets:
         own = buckets * np.array([pairs.chance(c) for c in kinds])
         others = buckets * np.array([[pairs.chance(c, d) for d in kinds] for c in kinds])
         gram = Alike.from_entries(own, others, sizes)
-        solution = _inverse(gram, own, sizes)
+        solution = _inverse(gram, own)
         totals = Alike(self.totals, np.diag(self.totals))
         solution = totals @ solution
         transposed = Alike(solution.differences, solution.means.T)
@@ -165,7 +166,7 @@ class ManyBuckets:
             dealt = self._dealing(spreads, gram, triples)
             # Buckets are no more than so many: least squares pays for the values that it fits.
             variances = (solution @ dealt @ transposed).diagonal(sizes) * (1 + (sizes.sum() - 1) / buckets)
-            errors.append(np.sqrt(np.clip(variances, 0, None)))
+            errors.append(np.sqrt(variances))
         return np.array(errors)
 
     def _dealing(self, spreads: Floats, gram: Alike, triples: Together) -> Alike:
@@ -234,7 +235,7 @@ def _chance_of_heads(weights: Floats, everywhere: Booleans, sizes: Floats, heads
         logarithms = (
             _log_choose(int(number), wanted) + places * math.log(weight) - number * math.log1p(weight)
         )
-        ways = np.convolve(ways, np.exp(logarithms))[: wanted + 1]
+        ways = np.convolve(ways, np.exp(logarithms))
     return float(ways[wanted])
 
 
@@ -275,17 +276,14 @@ def _fit(
     return weights
 
 
-def _inverse(matrix: Alike, own: Floats, sizes: Floats) -> Alike:
-    """Of a symmetric matrix, scaled as for single buckets."""
-    scale = 1 / np.sqrt(own)
-    differences = np.where(sizes > 1, matrix.differences / own, 0.0)
-    values, vectors = np.linalg.eigh(matrix.means * np.outer(scale, scale))
-    least = SMALLEST_EIGENVALUE * max(float(values[-1]), float(differences.max()))
-    if values[0] <= least or (differences[sizes > 1] <= least).any():
+def _inverse(matrix: Alike, own: Floats) -> Alike:
+    """Of a symmetric matrix; it has one where, scaled as for single buckets, no direction vanishes."""
+    scale = np.sqrt(own)
+    eigenvalues = np.linalg.eigvalsh(matrix.means / np.outer(scale, scale))
+    # Of a kind of one value there are no differences, and what stands for them is its own entry.
+    if min(eigenvalues.min(), (matrix.differences / own).min()) <= SMALLEST_EIGENVALUE:
         raise NotIdentifiableError(
             "buckets that always hold the same values together do not tell them apart, so that no count of one of them can be "
             "expected. Make buckets smaller."
         )
-    kept = scale[:, np.newaxis] * vectors
-    inverse = np.divide(1, differences, out=np.zeros(len(sizes)), where=sizes > 1)
-    return Alike(inverse / own, (kept / values) @ kept.T)
+    return Alike(1 / matrix.differences, np.asarray(np.linalg.inv(matrix.means), np.float64))

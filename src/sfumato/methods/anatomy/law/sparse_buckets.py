@@ -11,6 +11,9 @@ import numpy.typing as npt
 
 from sfumato.values.arrays import Booleans, Floats
 
+SMALLEST_EIGENVALUE = 1e-10
+"""Of the co-occurrence matrix, scaled to ones on its diagonal: below it a direction is not determined."""
+
 MOST_ROUNDS = 2_000
 """Of conjugate gradients; some dozens do unless the buckets hardly tell values apart."""
 
@@ -80,7 +83,8 @@ class SparseBuckets:
                 break
             product = self.together(direction * self._scale) * self._scale
             curvature = (direction * product).sum(axis=1)
-            is_open &= curvature > 0
+            # Along a direction that buckets do not determine there is no curvature but that of rounding.
+            is_open &= curvature > SMALLEST_EIGENVALUE * (direction**2).sum(axis=1)
             step = np.divide(squares, curvature, out=np.zeros(len(squares)), where=is_open)[:, np.newaxis]
             found += step * direction
             left -= step * product

@@ -143,8 +143,8 @@ class NoisyCountMatrix(Frozen):
 
     def threshold(self, probability: float = 0.5) -> int:
         """Smallest count from which a row is published with at least this probability, below 1."""
-        appears, left_out = _release_curve(self.epsilon, self.delta, self.k, self.exponent)
-        return int(np.argmax((appears >= probability) & (left_out <= 1 - probability)))
+        appears, _ = _release_curve(self.epsilon, self.delta, self.k, self.exponent)
+        return int(np.argmax(appears >= probability))
 
     def words(self) -> tuple[int, ...]:
         """Words out of 2**64 that release a row, for counts from k on; the last holds for all beyond.

@@ -86,7 +86,6 @@ class SampledCounts(Formula):
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact are sizes of groups, other public counts where no group was cut, and nothing where nothing can be."""
-        del number
         sums = self.sums(asked, asked)
         is_whole = self._largest_factors(asked) == 1
         is_sure = is_whole | (not self._is_outside(asked) and self.sampling.has_exact_sizes)
@@ -94,8 +93,7 @@ class SampledCounts(Formula):
         is_nothing = (sums.rows.sum(axis=1) == 0) & (is_whole | (not self._is_outside(asked)))
         is_exact = is_sure if is_public else is_nothing
         claims = np.where(is_exact, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
-        width = contract(np.ones(self.sampling.distortion.size), [self.selector(asked)]).size
-        return self.laid_out(asked, np.repeat(claims[:, None], width, axis=1))
+        return self.laid_out(asked, np.repeat(claims[:, None], number // len(claims), axis=1))
 
     def _largest_factors(self, asked: Tabulation) -> Floats:
         """For every public cell, the largest factor of the groups that can have rows in it; 1 where none was cut."""

@@ -89,7 +89,7 @@ class Sampling:
             copies=by_value(relative_variance),
             squared_factors=whole(within),
             cut=whole(np.where(is_cut, effect, 0.0) * rows.sum(axis=1)),
-            quotas=_quota_variances(self.rows_per_group * shares / max(shares.sum(), 1.0)),
+            quotas=_quota_variances(self.rows_per_group * shares / positive(shares.sum())),
             has_free_totals=not self.has_exact_sizes or adds_drawing,
         )
 
@@ -106,9 +106,7 @@ class Sampling:
 
     def moments(self, selector: AxisMatrix) -> tuple[Floats, Floats]:
         """``E[h^2]`` and ``E[h^3]`` of a row that is inside each sum, ``(k,)`` each."""
-        retention, size = self.distortion.retention, self.distortion.size
-        elsewhere = contract(np.ones(size), [selector]) * (1 - retention) / size
-        own = np.minimum(elsewhere + retention, 1.0)
+        retention, (own, elsewhere) = self.distortion.retention, self._chances(selector)
         inside, outside = (1 - elsewhere) / retention, -elsewhere / retention
         second, third = (own * inside**power + (1 - own) * outside**power for power in (2, 3))
         return second, third
@@ -217,10 +215,15 @@ class Sampling:
         A row is published inside j of m values with probability ``p + j (1-p)/m`` or ``j (1-p)/m``. A variance
         estimated from a sample of few rows can come out below both, and its interval would be far too short.
         """
+        own, elsewhere = self._chances(selector)
+        least = np.minimum(own * (1 - own), elsewhere * (1 - elsewhere))
+        return np.asarray(least / self.distortion.retention**2)
+
+    def _chances(self, selector: AxisMatrix) -> tuple[Floats, Floats]:
+        """That a row is published inside each sum, if it is inside and if it is not, ``(k,)`` each."""
         retention, size = self.distortion.retention, self.distortion.size
         elsewhere = contract(np.ones(size), [selector]) * (1 - retention) / size
-        own = np.minimum(elsewhere + retention, 1.0)
-        return np.asarray(np.minimum(own * (1 - own), elsewhere * (1 - elsewhere)) / retention**2)
+        return elsewhere + retention, elsewhere
 
 
 def positive(number: Floats) -> Floats:

@@ -231,7 +231,7 @@ class DecoyCounts(Formula):
 
     def _estimates(self, asked: Tabulation) -> Floats:
         """Estimated rows of each value in every public combination."""
-        if self._is_margin(asked) or not self._is_drawn(asked):
+        if not self._is_drawn(asked):
             return self._counts(asked)
         self._require_law(self.model, self.attribute)
         return self._counts(asked) @ self.model.inverse
@@ -255,7 +255,7 @@ class DecoyCounts(Formula):
         """
         names = tuple(sorted(names_of([public])))
         if not names:
-            return np.asarray(self.model.counts > 0, np.float64)[None]
+            return np.ones((1, len(self.model.counts)))
         sizes = [self.schema[name].size for name in names]
         if math.prod(sizes) * len(self.model.counts) > LARGEST_SPREAD:
             estimates = self._counts(public) @ self.model.inverse
@@ -304,7 +304,7 @@ def left_out_variances(values: Floats, rows: float, most: int) -> Floats:
 
     They were left out at random, so each is in a cell with the probability of a published row.
     """
-    shares = np.clip((values + 1) / (rows + 2), 0, 1)
+    shares = (values + 1) / (rows + 2)
     return np.asarray(most * shares * (1 - shares) + (most * shares) ** 2)
 
 
