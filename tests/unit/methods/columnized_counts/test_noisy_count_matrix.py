@@ -326,3 +326,69 @@ def test_words_that_fall_to_nothing_are_no_matrix():
     """A row that occurs more often may not be published less often, and never not at all."""
     assert not certify_words([2**40, 0, 2**41], 1.0, 1e-5).holds
     assert not certify_words([0, 2**40], 1.0, 1e-5).holds
+
+
+@pytest.mark.parametrize("more", [-1, 0, 1, 2])
+def test_a_row_is_drawn_by_the_chance_of_its_count(more):
+    """Below k never, at k by delta = 0.2, then by what growth of exp(1/2) and what is left out allow: 0.32974 and 0.54366.
+
+    Four thousand draws of each, to five standard errors.
+    """
+    matrix = NoisyCountMatrix(k=3, epsilon=1.0, delta=0.2)
+    chance = [0.0, 0.2, 0.2 * math.exp(0.5), 0.2 * math.exp(1)][more + 1]
+    drawn = matrix.draw(np.full(4_000, 3 + more), NoiseSource.seeded(more + 5))
+    assert abs((drawn > 0).mean() - chance) <= 5 * math.sqrt(chance * (1 - chance) / 4_000)
+    assert drawn[drawn > 0].min(initial=3) >= 3
+
+
+def test_the_threshold_is_where_half_of_the_rows_are_released():
+    """0.2, 0.32974 and 0.54366 from k = 3 on."""
+    matrix = NoisyCountMatrix(k=3, epsilon=1.0, delta=0.2)
+    assert [matrix.threshold(each) for each in (0.1, 0.2, 0.21, 0.33, 0.5)] == [3, 3, 4, 5, 5]
+    assert matrix.threshold() == 5
+
+
+def test_a_count_beyond_the_curve_is_left_out_by_one_factor_a_step():
+    """Far out 1 - w shrinks by exp(-epsilon), until w is 1 in a double."""
+    matrix = NoisyCountMatrix(k=3, epsilon=0.5, delta=0.2)
+    appears, left_out = matrix.release_probabilities_of([60, 61, 400, 401])
+    assert left_out[1] / left_out[0] == pytest.approx(math.exp(-0.5))
+    assert left_out[3] / left_out[2] == pytest.approx(math.exp(-0.5))
+    assert appears.tolist() == pytest.approx((1 - left_out).tolist())
+    assert 0 < left_out[3] < 1e-80
+
+
+WORD = NUMBER_OF_WORDS
+
+
+@pytest.mark.parametrize(
+    ("words", "delta", "holds"),
+    [
+        # At epsilon 2 and exponent 1/4 the noise has a rate of 1/2, so chances may grow by exp(1.5) = 4.48 a step.
+        ([WORD // 4], 0.25, True),
+        ([WORD // 4 + 1], 0.25, False),
+        ([1, 4], 0.25, True),
+        ([1, 5], 0.25, False),
+        ([2, 1], 0.25, False),
+        ([0, 0], 0.25, False),
+        # What is left out may not fall below exp(-2) = 0.1353 of what it was.
+        ([WORD // 4, WORD - WORD // 8], 0.25, True),
+        ([WORD // 4, WORD - WORD // 10], 0.25, False),
+        ([WORD - WORD // 8], 1.0, False),
+        ([WORD - WORD // 7], 1.0, True),
+    ],
+)
+def test_words_hold_what_the_paper_asks_of_them(words, delta, holds):
+    """Growth, fall and what is left out at their edges."""
+    assert certify_words(words, 2.0, delta, 0.25).holds is holds
+
+
+def test_the_worst_ratios_of_words_by_hand():
+    """Doubled at a rate of 1/2: ln 2 + 1/2 up, ln 2 - 1/2 down; left out 15/16 and then 7/8 of all, then nothing."""
+    found = certify_words([WORD // 16, WORD // 8, WORD], 2.0, 0.25, 0.25)
+    assert found.worst_up == pytest.approx(math.log(8) + 0.5)
+    assert found.worst_down == pytest.approx(math.log(2) - 0.5)
+    assert found.worst_left_out == pytest.approx(math.log(14 / 15))
+    assert (found.unsafe_mass, found.rows) == (1 / 16, 3)
+    # Released always, and then not: nothing is left out of the first to be compared with.
+    assert certify_words([WORD, WORD // 2], 2.0, 1.0, 0.25).worst_left_out == 0

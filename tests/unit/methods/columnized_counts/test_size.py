@@ -20,6 +20,15 @@ def test_the_number_of_rows_is_drawn_around_the_true_one():
     assert 0.8 < np.var(drawn) < 3.8
 
 
+def test_a_smaller_epsilon_has_more_noise():
+    """At a quarter r = exp(-1/4), and the variance 2 r / (1 - r)^2 is 31.8."""
+    ratio = np.exp(-0.25)
+    total = NoisyTotal(count=10, epsilon=0.25)
+    # The scale is rounded up to a short fraction.
+    assert total.noise.variance == pytest.approx(2 * ratio / (1 - ratio) ** 2, rel=1e-6)
+    assert total.noise.variance == pytest.approx(31.83, abs=0.01)
+
+
 def private(**fields):
     """Differential privacy, one row more or less, in each form."""
     settings = {

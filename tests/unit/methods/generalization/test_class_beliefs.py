@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from array_tables import ArrayTable
+from believed_cells import AGE, JOB, PRIOR, SEX, people
+from sfumato.methods.generalization.law import GeneralizedRows, class_beliefs
 from sfumato.methods.generalization.law.class_beliefs import DISTANCE, PublishedClasses
+from sfumato.values.schema import Attribute, Role, Schema
 
 AGES = np.array([[True, True, False], [False, True, True]])
 """Two classes over three ages that share the middle one, as local recoding makes them."""
@@ -57,3 +62,106 @@ def test_somebody_in_no_class_was_dropped_and_keeps_the_prior():
     beliefs, found = lone.beliefs(np.array([[2]]), prior, are_members=True)
     assert found.tolist() == [False]
     np.testing.assert_allclose(beliefs, prior)
+
+
+def by_loops(possible, counts, combinations, prior, *, are_members):
+    """Beliefs person by person and class by class."""
+
+    def may_be(person, group):
+        return all(each[group][code] for each, code in zip(possible, person, strict=True))
+
+    found = []
+    for person, own in zip(combinations, prior, strict=True):
+        total = np.zeros(len(own))
+        for group, rows in enumerate(counts):
+            if not may_be(person, group):
+                continue
+            average = np.mean(
+                [each for other, each in zip(combinations, prior, strict=True) if may_be(other, group)],
+                axis=0,
+            )
+            shares = np.array(rows, float) + (0 if are_members else 5 * average)
+            if not shares.sum():
+                continue
+            covered = np.prod([each[group].sum() for each in possible])
+            told = shares / shares.sum() * (own / average) ** 0.7
+            total += np.sum(rows) / covered * told
+        found.append(total / total.sum() if total.sum() else own)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("are_members", [True, False])
+@pytest.mark.parametrize("at_once", [1, 3, 10**6])
+def test_beliefs_over_two_attributes_are_those_of_loops(monkeypatch, are_members, at_once):
+    """Classes that overlap, one of no rows, one that nobody asked about may be in, and somebody who is in none."""
+    monkeypatch.setattr(class_beliefs, "NUMBERS_AT_ONCE", at_once)
+    sexes = np.array([[1, 1], [1, 0], [0, 1], [1, 1], [1, 0]], bool)
+    ages = np.array([[1, 1, 0], [0, 1, 1], [0, 1, 0], [1, 0, 0], [0, 1, 0]], bool)
+    counts = np.array([[3.0, 1, 2], [0, 4, 1], [1, 0, 0], [0, 0, 0], [2, 2, 1]])
+    combinations = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 0], [0, 1]])
+    prior = np.random.default_rng(1).dirichlet(np.ones(3), 6)
+    known = PublishedClasses((sexes, ages), counts)
+    beliefs, is_matched = known.beliefs(combinations, prior, are_members=are_members)
+    expected = by_loops((sexes, ages), counts, combinations, prior, are_members=are_members)
+    np.testing.assert_allclose(beliefs, expected)
+    assert is_matched.tolist() == [True, True, True, False, True, True]
+
+
+@pytest.mark.parametrize("at_once", [1, 10**6])
+def test_true_rows_that_may_be_behind_a_class(monkeypatch, at_once):
+    """Rows of every combination that a class may stand for, by hand."""
+    monkeypatch.setattr(class_beliefs, "NUMBERS_AT_ONCE", at_once)
+    found = classes([[1, 1], [1, 1]]).rows_that_may_be(
+        np.array([[0], [1], [2]]), np.array([[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]])
+    )
+    assert found.tolist() == [[11, 22], [110, 220]]
+
+
+LAW = GeneralizedRows(
+    attributes=(SEX, AGE, JOB), covers={"sex": ((0, 1),), "age": ((0,), (1, 2))}, suppressed_rows=0
+)
+
+
+def published():
+    """Rows of an age of two values; sex was generalized to one value that stands for both, and has no column."""
+    age = Attribute(name="age", role=Role.QUASI_IDENTIFIER, categories=("young", "other"))
+    codes = {"age": [0, 0, 0, 1, 1, 1, 1, 1], "job": [0, 0, 1, 2, 2, 1, 2, 0]}
+    columns = {name: np.array(each, np.uint8) for name, each in codes.items()}
+    return ArrayTable(Schema(attributes=(age, JOB)), columns)
+
+
+def test_the_classes_of_a_release():
+    """Two ages with the jobs of their rows; who may be in them is anybody of that age, of either sex."""
+    found = LAW.classes(published(), people(are_members=True))
+    assert found.counts.tolist() == [[2, 1, 0], [1, 1, 3]]
+    sexes, ages = found.possible
+    assert sexes.tolist() == [[True, True], [True, True]]
+    assert ages.tolist() == [[True, False, False], [False, True, True]]
+
+
+@pytest.mark.parametrize("are_members", [True, False])
+def test_people_of_a_release_are_believed_by_their_class(are_members):
+    """Men and women of two classes, told apart by what is believed of them anyway."""
+    targets = people(are_members=are_members)
+    before = PRIOR.at(targets.names, targets.combinations)
+    possible = (np.ones((2, 2), bool), np.array([[True, False, False], [False, True, True]]))
+    counts = np.array([[2, 1, 0], [1, 1, 3]])
+    expected = by_loops(possible, counts, targets.combinations, before, are_members=are_members)
+    found = LAW.posterior(published(), targets, PRIOR)
+    np.testing.assert_allclose(found.of_targets(), expected[targets.index])
+
+
+def test_a_sensitive_value_that_was_generalized_is_believed_beforehand():
+    """Rows do not show it."""
+    law = GeneralizedRows(attributes=(SEX, AGE, JOB), covers={"job": ((0, 1), (2,))}, suppressed_rows=0)
+    targets = people(are_members=True)
+    expected = PRIOR.at(targets.names, targets.combinations)[targets.index]
+    np.testing.assert_allclose(law.posterior(published(), targets, PRIOR).of_targets(), expected)
+
+
+@pytest.mark.parametrize("covers", [((0,), ()), ((0,), (-1,)), ((0, 3),), ((-1, 1),), ((0, 1, 4),)])
+def test_covers_that_no_category_fits_are_refused(covers):
+    """None, below the first, beyond the last; the last of three is 2."""
+    with pytest.raises(ValueError, match="covers no category, or an unknown one"):
+        GeneralizedRows(attributes=(AGE,), covers={"age": covers}, suppressed_rows=0)
+    assert GeneralizedRows(attributes=(AGE,), covers={"age": ((0, 2),)}, suppressed_rows=0)

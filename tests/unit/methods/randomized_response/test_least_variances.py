@@ -108,3 +108,14 @@ def test_no_perturbed_cell_is_called_certain(target):
     # A share of all rows, whose number is known: the same error, divided by it.
     share = selected.ratio([1, 0], [0, 1])
     assert share.standard_errors[0] >= selected.standard_errors[0] / 3 * (1 - 1e-9)
+
+
+def test_rounding_makes_no_bound_negative():
+    """A sum over all categories is certain; what is left of its variance by rounding is nothing, and no less than that."""
+    draw = np.random.default_rng(2)
+    for size in (3, 5, 7) * 20:
+        matrix = 0.3 * np.eye(size) + 0.7 * draw.dirichlet(np.ones(size), size)
+        everything = np.linalg.inv(matrix).sum(axis=1, keepdims=True)
+        bound = least_variances(np.full(size, 1e6), [(matrix, everything)])
+        assert bound.shape == (1,)
+        assert 0 <= bound[0] < 1e-6

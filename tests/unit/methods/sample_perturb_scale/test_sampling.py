@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,3 +188,14 @@ def test_the_promise_says_how_groups_were_cut(is_smallest, cap):
     limit = found.uniform_limit
     assert CUT.model_copy(update={"rows_per_group": float(limit)}).promises(SCHEMA, stated)
     assert not CUT.model_copy(update={"rows_per_group": float(limit) + 1}).promises(SCHEMA, stated)
+
+
+def test_the_least_variance_of_a_row_by_hand():
+    """Of five values at p = 1/2 a row is shown inside one with 0.6 or 0.1: 0.09 / 0.25; inside four with 0.9 or 0.4: the same.
+
+    At p = 0.9 with 0.92 or 0.02: 0.02 * 0.98 / 0.81.
+    """
+    selector = np.array([[1.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 1.0], [0.0, 0.0]])
+    for retention, expected in ((0.5, 0.09 / 0.25), (0.9, 0.02 * 0.98 / 0.81)):
+        found = replace(sampling(1), distortion=UniformDistortion(retention=retention, size=5))
+        assert found._least_variances(selector).tolist() == pytest.approx([expected, expected])

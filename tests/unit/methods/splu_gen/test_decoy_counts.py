@@ -1,0 +1,240 @@
+"""Counts of drawn values by themselves, with others and between groups: at the edges where the way to compute them changes."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from published_rows import PublishedRows, category_attribute, selection
+from sfumato.laws.asking import unseen_variance
+from sfumato.methods.splu_gen.law import decoy_counts, several_decoys
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.values.certainty import Certainty
+from sfumato.values.counts import CountTable
+from sfumato.values.schema import Role
+from sfumato.values.selection import Selection, Tabulation
+
+LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
+ALONE = Tabulation(by=("job",))
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Two public attributes, one with an empty category and one of a single row; a job and a pay that nobody shows."""
+    draw = np.random.default_rng(8)
+    job = np.append(draw.choice(7, 2_999, p=np.array([5, 4, 3, 3, 3, 3, 3]) / 24), 0)
+    area = np.append((job[:-1] + draw.integers(0, 2, 2_999)) % 3, 4)
+    columns = {"area": area, "sex": draw.integers(0, 2, 3_000), "job": job, "pay": draw.integers(0, 5, 3_000)}
+    attributes = (
+        category_attribute("area", 5, Role.OTHER),
+        category_attribute("sex", 2, Role.OTHER),
+        category_attribute("job", 8),
+        category_attribute("pay", 6),
+    )
+    return PublishedRows(attributes, columns)
+
+
+def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkeypatch):
+    """Single values have ``f (1 - 1/gamma)`` either way; every sum of them at most the sum of these, and exactly less."""
+    counts = published.count_by(("job",), Selection()).counts
+    sums = [codes for size in range(1, 9) for codes in itertools.combinations(range(8), size)]
+    questions = [Tabulation(where=selection(job=codes)) for codes in sums]
+    found = {}
+    for most in (7, 8):
+        monkeypatch.setattr(decoy_counts, "MOST_VALUES", most)
+        formula = LAW.formula(published, (ALONE, *questions))
+        np.testing.assert_allclose(formula.variances(ALONE), counts * 2 / 3)
+        found[most] = np.array([formula.variances(each)[0] for each in questions])
+    bound = [counts[list(codes)].sum() * 2 / 3 for codes in sums]
+    np.testing.assert_allclose(found[7], bound)
+    assert (found[8] <= found[7] * (1 + 1e-12)).all()
+    are_several = np.array([len(codes) > 1 for codes in sums])
+    assert (found[8][are_several] < 0.99 * found[7][are_several]).all()
+    # All rows are known, whatever they show.
+    assert found[8][-1] == pytest.approx(0, abs=1e-8)
+
+
+def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch):
+    """But of a value with itself; of a value with public ones they are refused or as before."""
+    monkeypatch.setattr(decoy_counts, "MOST_VALUES", 7)
+    formula = LAW.formula(published, (ALONE,))
+    found = formula.covariance(ALONE, ALONE)
+    np.testing.assert_allclose(np.diagonal(found), published.count_by(("job",), Selection()).counts * 2 / 3)
+    assert np.isnan(found[~np.eye(8, dtype=bool)]).all()
+    one, other = (Tabulation(where=selection(job=codes)) for codes in ((0,), (1,)))
+    assert np.isnan(formula.covariance(one, other)).all()
+    with_area = Tabulation(by=("area", "job"))
+    expected = LAW.estimate(published, with_area)
+    formula = LAW.formula(published, (with_area,))
+    np.testing.assert_allclose(formula.variances(with_area), expected.variances)
+    np.testing.assert_allclose(formula.covariance(with_area, with_area), expected.covariance)
+
+
+def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
+    """By two thirds of a row for every row; by one at most where nobody may have gone unseen; nothing is said of others."""
+    formula = LAW.formula(wide, (ALONE,))
+    variances, slopes = formula.spread(ALONE)
+    np.testing.assert_allclose(slopes, [2 / 3] * 7 + [0])
+    np.testing.assert_allclose(variances[:7], 2 / 3 * wide.count_by(("job",), Selection()).counts[:7])
+    shown = 1 - (2 / 3) ** 3
+    assert variances[7] == pytest.approx(unseen_variance(shown))
+    assert formula.spread(Tabulation()) is None
+    assert formula.spread(Tabulation(by=("area",))) is None
+    assert formula.spread(Tabulation(by=("area", "job"))) is None
+    # One row that shows a job, asked for together with the job that nobody shows: more than a row for a row is cut.
+    few = PublishedRows(
+        (category_attribute("job", 6),), {"job": np.repeat(np.arange(5), [1, 50, 50, 50, 50])}
+    )
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    both = Tabulation(where=selection(job=(0, 5)))
+    variances, slopes = law.formula(few, (both,)).spread(both)
+    assert variances[0] == pytest.approx(2 / 3 + unseen_variance(shown))
+    assert slopes.tolist() == [1]
+
+
+def test_values_that_no_row_shows_add_where_rows_are(wide):
+    """In an area of many rows and in one of a single row, not in one of none; the covariance says the same."""
+    by = Tabulation(by=("area", "job"))
+    formula = LAW.formula(wide, (by,))
+    variances = formula.variances(by).reshape(5, 8)
+    unseen = unseen_variance(1 - (2 / 3) ** 3)
+    np.testing.assert_allclose(variances[[0, 1, 2, 4], 7], unseen)
+    assert variances[3, 7] == 0
+    covariance = formula.covariance(by, by)
+    np.testing.assert_allclose(np.diagonal(covariance).reshape(5, 8)[:, 7], variances[:, 7])
+
+
+@pytest.mark.parametrize(("largest", "adds_up"), [(80, True), (79, False)])
+def test_shares_of_tables_that_fit_add_up_to_one(wide, monkeypatch, largest, adds_up):
+    """Five areas by two sexes by eight jobs are eighty numbers; of one more each cell is cut by itself."""
+    monkeypatch.setattr(decoy_counts, "LARGEST_SPREAD", largest)
+    public = Tabulation(by=("sex", "area"))
+    asked = Tabulation(by=("sex", "area", "job"))
+    found = LAW.formula(wide, (asked,)).shares(public)
+    counts = wide.count_by(("sex", "area", "job"), Selection()).counts.reshape(10, 8)
+    margin = counts.sum(axis=0)
+    model = DecoyRows(gamma_by_attribute={"job": 3})._model(wide, "job")
+    estimates = counts @ model.inverse
+    cut = np.clip(estimates, 0, None)
+    if adds_up:
+        expected = cut / cut.sum(axis=0, where=cut > 0, initial=1e-300)
+        np.testing.assert_allclose(found[:, :7].sum(axis=0), 1)
+    else:
+        expected = np.clip(estimates / np.maximum(margin, 1), 0, 1)
+    np.testing.assert_allclose(found[:, :7], expected[:, :7], atol=1e-9)
+    assert not np.allclose(np.clip(estimates / np.maximum(margin, 1), 0, 1)[:, :7].sum(axis=0), 1)
+
+
+def test_everyone_has_every_value(wide):
+    """No public attribute: all of a value's rows."""
+    assert LAW.formula(wide, (ALONE,)).shares(Tabulation()).tolist() == [[1] * 8]
+
+
+@pytest.mark.parametrize(
+    ("asked", "needed"),
+    [
+        # Beside jobs five areas by six pays, beside pays five areas by eight jobs.
+        ((Tabulation(by=("area", "job", "pay")),), 40),
+        ((Tabulation(by=("job", "pay")),), 8),
+        ((Tabulation(where=selection(job=(0,), pay=(1,))), Tabulation(where=selection(job=(1,)))), 2),
+        ((Tabulation(by=("area",)),), 0),
+    ],
+)
+def test_covariances_between_so_many_predicates_are_computed(wide, monkeypatch, asked, needed):
+    """Of every drawn attribute one predicate for each cell of the others, in every question."""
+    both = (*asked, Tabulation(where=selection(job=(0,), pay=(0,))))
+    formula = LAW.formula(wide, both)
+    monkeypatch.setattr(several_decoys, "MOST_PREDICATES", needed)
+    assert formula.has_covariance(asked, 10, 10)
+    assert not formula.has_covariance(asked, 11, 10)
+    monkeypatch.setattr(several_decoys, "MOST_PREDICATES", needed - 1)
+    assert not formula.has_covariance(asked, 10, 10) or needed == 0
+
+
+def test_cells_of_two_drawn_attributes_are_known_where_no_row_is(wide):
+    """Up to the rows left out; nothing else is."""
+    by = Tabulation(by=("job", "area", "pay"))
+    claims = LAW.formula(wide, (by,)).certainty(by, 240).reshape(8, 5, 6)
+    assert (claims[:, 3] == Certainty.BOUNDED).all()
+    assert (claims[:, [0, 1, 2, 4]] == Certainty.ESTIMATED).all()
+
+
+@pytest.mark.parametrize("partition", ["mixed", "largest-first"])
+def test_consistent_counts_of_a_drawn_value_are_those_published(published, partition):
+    """However groups were made: rows that show a value are a count of it that can be."""
+    law = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2}, partition=partition)
+    counts = published.count_by(("job",), Selection()).counts
+    assert law.consistent(published, ALONE).tolist() == counts.tolist()
+    two = Tabulation(by=("job",), where=selection(job=(1, 4)))
+    assert law.consistent(published, two).tolist() == counts[[1, 4]].tolist()
+
+
+def test_consistent_counts_within_public_groups_are_not_the_estimates():
+    """Nobody of an area shows a job: its estimate is below nothing, the count that can be is nothing or more."""
+    job = np.repeat(np.arange(6), 200)
+    rows = PublishedRows(
+        (category_attribute("area", 2, Role.OTHER), category_attribute("job", 6)),
+        {"area": (job < 3).astype(int), "job": job},
+    )
+    law, by = DecoyRows(gamma_by_attribute={"job": 2}), Tabulation(by=("area", "job"))
+    assert law.estimate(rows, by).values.min() < -50
+    found = law.consistent(rows, by).reshape(2, 6)
+    assert found.min() >= 0
+    np.testing.assert_allclose(found.sum(axis=1), [600, 600])
+
+
+def test_differences_between_other_groups_are_those_of_shares(wide):
+    """A job against a pay, and two areas; the contrast is that of two values of one drawn attribute."""
+    woman = selection(sex=(0,))
+    sex, area = wide.columns["sex"], wide.columns["area"]
+    found = LAW.difference(wide, woman, selection(area=(0,)), selection(area=(1,)))
+    expected = (sex[area == 0] == 0).mean() - (sex[area == 1] == 0).mean()
+    assert found.values[0] == pytest.approx(expected)
+    asked = [
+        selection(sex=(0,), job=(0,)),
+        selection(job=(0,)),
+        selection(sex=(0,), pay=(1,)),
+        selection(pay=(1,)),
+    ]
+    counts = LAW.estimate_selections(wide, asked).values
+    found = LAW.difference(wide, woman, asked[1], asked[3])
+    assert found.values[0] == pytest.approx(counts[0] / counts[1] - counts[2] / counts[3])
+
+
+def test_expected_errors_follow_the_attributes_wherever_the_drawn_one_stands(wide):
+    """Area by sex by job in three orders, and with area and sex in one; a value alone has those of its margin."""
+    table = wide.count_by(("area", "sex", "job"), Selection())
+    counts = table.counts + 20
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    last = law.expected_standard_errors(CountTable(table.attributes, counts))
+    for order in ((2, 0, 1), (0, 2, 1), (1, 0, 2)):
+        moved = CountTable(tuple(table.attributes[axis] for axis in order), counts.transpose(order))
+        np.testing.assert_allclose(law.expected_standard_errors(moved), last.transpose(order))
+    flat = CountTable(
+        (category_attribute("both", 10, Role.OTHER), table.attributes[2]), counts.reshape(10, 8)
+    )
+    np.testing.assert_allclose(law.expected_standard_errors(flat), last.reshape(10, 8))
+    together = DecoyRows(gamma_by_attribute={"job": 3, "pay": 3}, together=("job", "pay"))
+    margin = CountTable((table.attributes[2],), counts.sum(axis=(0, 1)))
+    np.testing.assert_allclose(
+        together.expected_standard_errors(margin) ** 2, counts.sum(axis=(0, 1)) * 2 / 3
+    )
+
+
+def test_expected_errors_of_two_drawn_attributes_grow_with_the_root_of_the_rows(wide):
+    """Four times the rows, twice the errors; in any order of the attributes."""
+    table = wide.count_by(("job", "pay"), Selection())
+    counts = table.counts + 20
+    once, four = (
+        LAW.expected_standard_errors(CountTable(table.attributes, counts * times)) for times in (1, 4)
+    )
+    np.testing.assert_allclose(four, 2 * once)
+    turned = LAW.expected_standard_errors(CountTable(table.attributes[::-1], counts.T))
+    np.testing.assert_allclose(turned, once.T)
+
+
+def test_every_value_is_treated_alike():
+    """Which values a method treats in one way says which can be swapped."""
+    assert LAW.treats_alike("job")
