@@ -199,3 +199,47 @@ def test_the_least_variance_of_a_row_by_hand():
     for retention, expected in ((0.5, 0.09 / 0.25), (0.9, 0.02 * 0.98 / 0.81)):
         found = replace(sampling(1), distortion=UniformDistortion(retention=retention, size=5))
         assert found._least_variances(selector).tolist() == pytest.approx([expected, expected])
+
+
+def part(**codes):
+    """A question about rows outside the groups, or in them."""
+    return Tabulation(where=Selection(tuple((name, (code,)) for name, code in codes.items())))
+
+
+def test_how_the_variance_of_a_part_grows_by_hand():
+    """Parts of 60 and of 40 of a hundred rows, one in five drawn: 4 x (1 - x/100), and 4 more for each row that may be unseen.
+
+    Its slope is 4 (x - 3 x^2 / N + 2 x^3 / N^2 + 2) / (x - x^2 / N + 2): more than half of a group leans to the other side.
+    """
+    release = hundred_rows([0] * 60 + [1] * 40, np.arange(100) % 4)
+    asked = Tabulation(by=("note",))
+    variances, slopes = CUT.formula(release, [asked]).spread(asked)
+    assert variances[:2] == pytest.approx([96 + 8, 96 + 8])
+    assert slopes[:2] == pytest.approx([4 * (-4.8 + 2) / 26, 4 * (4.8 + 2) / 26])
+
+
+def test_parts_of_a_sample_of_fixed_size_take_rows_from_each_other():
+    """Sixty rows of one note, and ten that are estimated to have another note and a job: 4/100 of their product.
+
+    Of two counts of jobs nothing is said; nor of what is not in parts of groups.
+    """
+    release = hundred_rows([0] * 60 + [1] * 40, np.arange(100) % 4)
+    asked = [part(note=0), part(note=1, job=1), part(note=0, job=2), part(place=0, job=3)]
+    formula = CUT.formula(release, asked)
+    assert formula.values(asked[1]) == pytest.approx([10])
+    assert formula.covariance(asked[0], asked[1]).item() == pytest.approx(-0.04 * 60 * 10)
+    assert formula.covariance(asked[1], asked[0]).item() == pytest.approx(-0.04 * 60 * 10)
+    assert formula.covariance(asked[1], asked[2]).item() == 0
+    assert formula.variances(asked[0]) == pytest.approx([4 * 60 * 0.4])
+
+
+def test_all_of_a_group_is_known_and_rounding_does_not_take_it_below():
+    """One note of all rows, cut to any number of them."""
+    release = hundred_rows([0] * 100, np.arange(100) % 3)
+    asked = Tabulation(by=("note",))
+    found = [
+        CUT.model_copy(update={"rows_per_group": float(rows)}).formula(release, [asked]).variances(asked)[0]
+        for rows in range(5, 100)
+    ]
+    assert min(found) >= 0
+    assert max(found) < 1e-9

@@ -137,10 +137,11 @@ class SampledCounts(Formula):
         size = self.sampling.distortion.size
         selectors = _dense(self.selector(one), size), _dense(self.selector(other), size)
         kernels = _dense(self._kernel(one), size), _dense(self._kernel(other), size)
-        blocks = self.sampling.covariances(self.sums(one, other), selectors, kernels)
+        sums = self.sums(one, other)
+        blocks = self.sampling.covariances(sums, selectors, kernels)
         if np.array_equal(*selectors):
             diagonal = np.einsum("ekk->ek", blocks)
-            np.copyto(diagonal, self._variances(one, other))
+            diagonal[...] = self._variances(one, sums)
         whole = _block_diagonal(blocks)
         if self._has_fixed_sizes(one, other):
             whole -= fixed_by_group(self._parts(one), self._parts(other), self._effect_by_group())
@@ -222,13 +223,13 @@ class SampledCounts(Formula):
         # The rows of the inverse sum to 1; said as it is, a public count stays a whole number.
         return (chosen if codes is None else contract(chosen, [inverse]))[:, None]
 
-    def _variances(self, one: Tabulation, other: Tabulation) -> Floats:
-        """Of sums over what two questions share, ``(cells, k)``."""
-        return self.sampling.variances(self.sums(one, other), self.selector(one), self._kernel(one))
+    def _variances(self, asked: Tabulation, sums: Sums) -> Floats:
+        """Of what is asked of the rows that were added up, ``(cells, k)``."""
+        return self.sampling.variances(sums, self.selector(asked), self._kernel(asked))
 
     def _of_public_cells(self, asked: Tabulation) -> Floats:
         """Of the sums over every public cell, ``(cells, k)``, before anything is said of rows that went unseen."""
-        found = self._variances(asked, asked)
+        found = self._variances(asked, self.sums(asked, asked))
         if not self._has_fixed_sizes(asked, asked):
             return found
         parts = self._parts(asked)
@@ -242,7 +243,7 @@ class SampledCounts(Formula):
         """
         are_parts = self._is_outside(one) and self._is_outside(other)
         is_public = any(self.sensitive not in names_of([each]) for each in (one, other))
-        return are_parts and is_public and self.sensitive not in one.by
+        return are_parts and is_public
 
     def _parts(self, asked: Tabulation) -> Parts:
         """Estimates of what is asked in every group that has rows in it."""
@@ -277,4 +278,4 @@ def _block_diagonal(blocks: Floats) -> Floats:
     whole = np.zeros((cells, rows, cells, columns))
     place = np.arange(cells)
     whole[place, :, place, :] = blocks
-    return whole.reshape(cells * rows, cells * columns)
+    return whole.reshape(cells * rows, -1)
