@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spark-where-java-is check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce docs format clean
+.PHONY: help demo test spark-where-java-is spark-quick check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce docs format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,8 +40,12 @@ $(VENV)/installed-spark: $(VENV)/installed-dev
 	@$(BIN)/python -m pip install --quiet --editable '.[dev,spark]' && touch $@ \
 	  || echo "Spark is left out: what it needs besides Java could not be installed."
 
-test: check spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
+# Types and the quick part of Spark keep one core each: they go side by side, and the rest then has both.
+test: spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check spark-quick
 	$(BIN)/python -m pytest -m "not slow and not browser and not spark" -n 2 --dist worksteal --ignore=tests/spark
+
+spark-quick: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -m "not slow and not spark" -q tests/spark
 
 AXE := $(VENV)/axe/package/axe.min.js
