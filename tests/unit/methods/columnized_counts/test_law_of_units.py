@@ -77,3 +77,12 @@ def test_cells_of_several_fragments_add_their_noise_once_for_each():
     found = LONG.estimate(FRAGMENTS, Tabulation(by=("item", "stars")))
     # A zero is not known to less than a row.
     assert found.left_open.low_variances == pytest.approx([2 * NOISE, 0, NOISE, NOISE, 0, NOISE])
+
+
+def test_where_every_unit_is_published_nobody_is_left():
+    """Fifty units, all of them in the second column, and nine in the first: an item of the first may have 41 more."""
+    law = LONG.model_copy(update={"public_size": 50})
+    found = law.estimate(FRAGMENTS, Tabulation(by=("item",)))
+    assert (found.left_open.high - found.values).tolist() == [0, 0, 41]
+    alone = law.estimate(FRAGMENTS, Tabulation(where=Selection((("item", (2,)),))))
+    assert alone.values.tolist() == [9]
