@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.splu_gen.law.decoy_counts import left_out_variances
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.values.schema import Role
 from sfumato.values.selection import Tabulation
 
@@ -112,3 +115,13 @@ def test_values_that_no_row_shows_add_up(by, where, expected):
     job, pay = ((np.log(0.05) / np.log(each) / z) ** 2 for each in ((2 / 3) ** 3, 1 / 4))
     worth = {0: 0.0, 1: pay, 2: job, 3: job + pay}
     assert found.tolist() == pytest.approx([worth[each] for each in np.ravel(expected)])
+
+
+@pytest.mark.parametrize("gamma", [2, 3])
+def test_no_more_values_than_a_group_has_rows_are_in_every_group(gamma):
+    """The most frequent one has at least as many rows as there are groups, whatever their counts are."""
+    for counts in itertools.product(range(6), repeat=gamma):
+        if sum(counts):
+            assert DecoyModel(np.array(counts, float), gamma).is_saturated
+    # One value more, all of them frequent and alike: none is.
+    assert not DecoyModel(np.full(gamma + 1, 1_000.0), gamma).is_saturated

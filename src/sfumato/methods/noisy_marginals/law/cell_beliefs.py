@@ -10,7 +10,7 @@ from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable
 from sfumato.values.arrays import Floats
 
 ALMOST_SURE = 1 - 1e-9
-"""Noise within twice the half width of this is looked at: beliefs beforehand may pull harder than noise."""
+"""Noise beyond the half width of this is not looked at: beliefs beforehand, which rule nothing out, pull less hard than that."""
 
 
 def beliefs_by_cells(table: NoisyTable, noise: DiscreteNoise, targets: Targets, prior: SharedPrior) -> Floats:
@@ -19,7 +19,7 @@ def beliefs_by_cells(table: NoisyTable, noise: DiscreteNoise, targets: Targets, 
     order = [table.names.index(name) for name in (*targets.names, targets.sensitive.name)]
     cells = table.counts.transpose(order)[tuple(targets.combinations.T)].astype(np.int64)
     means = prior.group_sizes(targets.names, targets.combinations)[:, np.newaxis] * before
-    reach, noisy = 2 * int(noise.half_width(ALMOST_SURE)), cells.ravel()
+    reach, noisy = int(noise.half_width(ALMOST_SURE)), cells.ravel()
     expected = expected_counts(
         np.maximum(noisy - reach, 0),
         np.maximum(noisy + reach, 0),

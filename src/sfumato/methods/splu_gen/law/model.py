@@ -74,9 +74,10 @@ class DecoyModel:
         """Some value may be in every group, which erases how it, and with it any value, meets a predicate.
 
         Adding one number to the share of every other value's rows that satisfy a predicate, and taking
-        the rows from the saturated value, changes no expected published count.
+        the rows from the saturated value, changes no expected published count. Of no more values than a group has rows
+        the most frequent one is in every group.
         """
-        return bool(self.is_certain.any() or len(self.occurring) <= self.gamma)
+        return bool(self.is_certain.any())
 
     def require_identifiable(self, attribute: str) -> None:
         """Refuse counts within public groups when the model is saturated."""
