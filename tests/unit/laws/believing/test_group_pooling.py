@@ -123,3 +123,12 @@ def test_without_anything_left_as_it_is_there_are_no_siblings():
     """All groups would be siblings, and the overall shares are theirs."""
     found = choose_leaning(np.round(contract(TRUTH, MATRICES)), MATRICES, np.random.default_rng(0))
     assert found.siblings is None
+
+
+@pytest.mark.parametrize("rows", [4096.0, 1024.0, 256.0, 64.0, 16.0, 4.0, 1.0, 0.25, 0.0625])
+def test_groups_lean_by_as_many_rows_as_they_are_scattered_by(rows):
+    """Three hundred groups of four hundred rows whose shares are Dirichlet: every quarter of a strength is told from the next."""
+    draw = np.random.default_rng(3)
+    shares = draw.dirichlet(rows * np.array([0.5, 0.3, 0.2]), 300)
+    counts = np.array([draw.multinomial(400, each) for each in shares]).astype(float)
+    assert choose_leaning(counts, [None, None], np.random.default_rng(1)) == Leaning(rows)

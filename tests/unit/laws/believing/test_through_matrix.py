@@ -163,3 +163,14 @@ def test_the_concentration_is_that_of_the_groups(true):
     counts = np.array([generator.multinomial(30, each) for each in shares]).astype(float)
     found = choose_concentration(counts, np.eye(3), prior, generator)
     assert true / 4 <= found <= true * 4
+
+
+@pytest.mark.parametrize("chosen", [1e4, 1e3, 250.0, 60.0, 15.0, 4.0, 1.0, 0.3])
+def test_every_concentration_is_chosen_where_it_fits(chosen):
+    """Half of it is laid beside half of the rows, so that groups scattered by half of it are fitted best."""
+    draw = np.random.default_rng(4)
+    prior = np.array([0.5, 0.3, 0.2])
+    shares = draw.dirichlet(chosen / 2 * prior, 400)
+    counts = np.array([draw.multinomial(400, each) for each in shares]).astype(float)
+    found = choose_concentration(counts, np.eye(3), np.tile(prior, (400, 1)), np.random.default_rng(2))
+    assert found == chosen
