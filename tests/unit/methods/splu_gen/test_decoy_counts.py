@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
+from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import unseen_variance
 from sfumato.methods.splu_gen.law import decoy_counts, several_decoys
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
@@ -238,3 +239,77 @@ def test_expected_errors_of_two_drawn_attributes_grow_with_the_root_of_the_rows(
 def test_every_value_is_treated_alike():
     """Which values a method treats in one way says which can be swapped."""
     assert LAW.treats_alike("job")
+
+
+FEW = PublishedRows(
+    (category_attribute("area", 2, Role.OTHER), category_attribute("job", 4)),
+    {"area": np.arange(110) % 2, "job": np.repeat([0, 1, 2], [1, 59, 50])},
+)
+"""Three jobs for groups of three, and one that nobody shows."""
+
+
+def test_as_many_values_as_a_group_has_rows_have_margins_and_nothing_else():
+    """``f (1 - 1/gamma)`` of each, what may be unseen of the last; who shows what says nothing of anybody."""
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    found = law.estimate(FEW, ALONE)
+    assert found.values.tolist() == [1, 59, 50, 0]
+    assert found.variances == pytest.approx(
+        [2 / 3, 59 * 2 / 3, 50 * 2 / 3, float(unseen_variance(1 - (2 / 3) ** 3))]
+    )
+    assert law.estimate(FEW, Tabulation()).values.tolist() == [110]
+    assert law.grouped_rows(FEW, ("area",), "job") is None
+    assert law.grouped_rows(FEW, ("job",), "area") is None
+
+
+def test_covariances_between_so_many_public_cells_are_computed(wide, monkeypatch):
+    """Five areas are five predicates; a question about areas alone has none."""
+    by, areas = Tabulation(by=("area", "job")), Tabulation(by=("area",))
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    formula = law.formula(wide, (by,))
+    monkeypatch.setattr(decoy_counts, "MOST_PREDICATES", 5)
+    assert formula.has_covariance((by,), 40, 40)
+    monkeypatch.setattr(decoy_counts, "MOST_PREDICATES", 4)
+    assert not formula.has_covariance((by,), 40, 40)
+    assert law.formula(wide, (areas,)).has_covariance((areas,), 5, 5)
+
+
+def test_what_is_known_without_rows_left_out_is_exact():
+    """With some it is bounded."""
+    is_known = np.array([True, False])
+    assert decoy_counts.claims_of(is_known, 0).tolist() == [Certainty.EXACT, Certainty.ESTIMATED]
+    assert decoy_counts.claims_of(is_known, 1).tolist() == [Certainty.BOUNDED, Certainty.ESTIMATED]
+
+
+def test_named_estimators_of_public_counts_are_the_counts(wide):
+    """Nothing was drawn, so nothing is estimated."""
+    areas = Tabulation(by=("area",))
+    found = LAW.estimate_by("pairwise", wide, areas)
+    assert found.values.tolist() == wide.count_by(("area",), Selection()).counts.tolist()
+
+
+def test_the_difference_of_a_drawn_share_between_drawn_values_is_that_of_shares(wide):
+    """How many of two jobs have a pay: no contrast, which is about public conditions."""
+    asked = [
+        selection(pay=(0,), job=(0,)),
+        selection(job=(0,)),
+        selection(pay=(0,), job=(1,)),
+        selection(job=(1,)),
+    ]
+    counts = LAW.estimate_selections(wide, asked).values
+    found = LAW.difference(wide, selection(pay=(0,)), asked[1], asked[3])
+    assert found.values[0] == pytest.approx(counts[0] / counts[1] - counts[2] / counts[3])
+
+
+@pytest.mark.parametrize(("rows", "is_refused"), [((50, 25, 15, 10), True), ((49, 26, 15, 10), False)])
+def test_a_value_that_is_in_every_group_is_not_estimated_pairwise(rows, is_refused):
+    """Fifty of a hundred in pairs; that the others could be does not help."""
+    few = PublishedRows(
+        (category_attribute("area", 2, Role.OTHER), category_attribute("job", 4)),
+        {"area": np.arange(100) % 2, "job": np.repeat(np.arange(4), rows)},
+    )
+    law, by = DecoyRows(gamma_by_attribute={"job": 2}), Tabulation(by=("area", "job"))
+    if is_refused:
+        with pytest.raises(NotIdentifiableError, match="at least once for every group of 2"):
+            law.estimate_by("pairwise", few, by)
+    else:
+        assert np.isfinite(law.estimate_by("pairwise", few, by).values).all()

@@ -88,7 +88,7 @@ class DecoyCounts(Formula):
 
     def values(self, asked: Tabulation) -> Floats:
         """Published counts of public values or of drawn values alone; ``y T^-1`` where they meet."""
-        if self._is_margin(asked) and self._is_drawn(asked):
+        if self._is_margin(asked):
             return self._summed(asked, self._counts(asked)[0])
         return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
 
@@ -184,7 +184,7 @@ class DecoyCounts(Formula):
 
         Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
         """
-        single = [margin_variance(max(each, 1.0), self.model.gamma) for each in self.model.counts]
+        single = [margin_variance(each, self.model.gamma) for each in self.model.counts]
         return np.maximum(single, self.model.unseen_variances)
 
     def _summed(self, asked: Tabulation, by_value: Floats) -> Floats:
