@@ -86,7 +86,8 @@ def pooled_counts(
     [[3.0, 1.0], [1.0, 3.0]]
     """
     total = float(published.sum())
-    current = np.full(published.shape, total / published.size) if start is None else start
+    # The first step gives them the published total.
+    current = np.ones(published.shape) if start is None else start
     for _ in range(steps):
         linked = linked_counts(published, matrices, current)
         groups = linked.sum(axis=-1, keepdims=True)

@@ -210,7 +210,7 @@ def peaked_shares(published: Floats, matrices: Sequence[AxisMatrix], prior: Floa
     Published rows are linked to groups by the prior first.
     """
     size = published.shape[-1]
-    overall = prior.reshape(-1, size).sum(axis=0) / max(float(prior.sum()), 1.0)
+    overall = prior.reshape(-1, size).sum(axis=0) / max(float(prior.sum()), NOBODY)
     shown = published_values(published, matrices, prior).reshape(-1, size)
     return expected_shares(shown, matrices[-1], overall).reshape(published.shape)
 

@@ -72,9 +72,7 @@ def compositions(
     [[0.875, 0.125]]
     """
     shares = (prior if start is None else start).copy()
-    rows = counts.sum(axis=1)
-    moving = np.flatnonzero(rows > 0)
-    shares[rows <= 0] = prior[rows <= 0]
+    moving = np.arange(len(shares))
     for _ in range(steps):
         if not moving.size:
             return shares
@@ -82,8 +80,8 @@ def compositions(
         expected = now @ channel
         ratio = np.divide(counts[moving], expected, out=np.zeros_like(expected), where=expected > 0)
         linked = now * (ratio @ channel.T)
-        following = (concentration * prior[moving] + linked) / (concentration + rows[moving])[:, np.newaxis]
-        # Expectation-maximization keeps the sum; rounding over many steps does not.
+        following = concentration * prior[moving] + linked
+        # By the sum itself, a + n: rounding over many steps would leave it.
         following /= following.sum(axis=1, keepdims=True)
         shares[moving] = following
         moving = moving[np.abs(following - now).max(axis=1) > TOLERANCE]
@@ -125,14 +123,12 @@ def choose_concentration(
         return CONCENTRATIONS[0]
     half: Integers = generator.binomial(whole, 0.5)
     halves = (half.astype(np.float64), (whole - half).astype(np.float64))
-    judged = []
-    for concentration in CONCENTRATIONS:
-        fit = 0.0
-        for kept, held_out in (halves, halves[::-1]):
-            found = compositions(kept, channel, shares, concentration / 2)
-            shown = np.maximum(found @ channel, np.finfo(float).tiny)
-            fit += float((held_out * np.log(shown)).sum())
-        judged.append(fit)
+
+    def fit(kept: Floats, held_out: Floats, concentration: float) -> float:
+        found = compositions(kept, channel, shares, concentration / 2)
+        return float((held_out * np.log(np.maximum(found @ channel, np.finfo(float).tiny))).sum())
+
+    judged = [fit(*halves, each) + fit(*halves[::-1], each) for each in CONCENTRATIONS]
     return CONCENTRATIONS[int(np.argmax(judged))]
 
 
@@ -260,7 +256,7 @@ class GroupBeliefs:
         others += missing[:, np.newaxis] * self.compositions[groups]
         of_others = others[place]
         of_others[np.arange(len(place)), values] -= 1
-        shown = np.maximum(of_others, 0) @ channel
+        shown = of_others @ channel
         weights = counts[place] * channel[values]
         weights = np.divide(weights, shown, out=weights, where=shown > 0)
         # What none of the others can show is the own row, or nobody's.

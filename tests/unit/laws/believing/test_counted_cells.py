@@ -107,3 +107,10 @@ def test_members_of_cells_without_rows_are_believed_what_was_believed():
         np.testing.assert_allclose(beliefs_of_counts(nothing, prior, are_members=are_members), prior)
     half = beliefs_of_counts(np.array([[0.25, 0.25]]), prior[:1], are_members=False)
     np.testing.assert_allclose(half, [[(0.25 + 1) / 5.5, (0.25 + 4) / 5.5]])
+
+
+def test_less_than_a_row_in_all_is_shared_as_it_is_expected():
+    """0.3 and 0.1 rows; of nobody what was believed beforehand is all there is."""
+    prior = np.array([[0.2, 0.8], [0.2, 0.8]])
+    found = beliefs_of_counts(np.array([[0.3, 0.1], [0.0, 0.0]]), prior, are_members=True)
+    assert found == pytest.approx(np.array([[0.75, 0.25], [0.2, 0.8]]))

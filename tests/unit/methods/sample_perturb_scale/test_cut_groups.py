@@ -8,6 +8,7 @@ import pytest
 from array_tables import ArrayTable
 from sampled_rows import SCHEMA, law
 from sfumato.chance.distortion import UniformDistortion
+from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.values.certainty import Certainty
 from sfumato.values.schema import Attribute, Role, Schema
@@ -163,3 +164,33 @@ def test_groups_are_cut_by_their_own_most_frequent_value():
     )
     found = some.cut_sizes(np.array([[75.0, 25.0], [50.0, 50.0], [30.0, 70.0]]))
     assert found.tolist() == pytest.approx([100, 37.5, 100 * 0.75 * 0.81 / 0.7])
+
+
+def test_rows_of_whole_groups_are_those_of_their_blocks():
+    """Two groups of three blocks."""
+    blocks = GroupBlocks(
+        {},
+        np.array([[1.0, 2.0], [10.0, 20.0], [5.0, 0.0]]),
+        np.ones(3),
+        np.array([1, 0, 1]),
+        np.ones(3),
+        has_outside=True,
+    )
+    assert blocks.rows_of_groups().tolist() == [[10, 20], [6, 2]]
+
+
+def test_caps_by_frequency_stay_between_even_and_all():
+    """At p = 1/2 of two values: rows of one value only count as one of frequency 1, though the estimate is 1.5; nobody as even.
+
+    A frequency of 1 is cut at the size itself, an even one at (0.5 * 0.5 + 0.25) / (0.75 * 0.25) = 8/3 less.
+    """
+    law = SampledRows(
+        sensitive="job",
+        distortion=UniformDistortion(retention=0.5, size=2),
+        groups=("sex",),
+        rows_per_group=50,
+        is_smallest=True,
+        caps_fall_with_frequency=True,
+    )
+    found = law.cut_sizes(np.array([[80.0, 0.0], [40.0, 40.0], [0.0, 0.0]]))
+    assert found.tolist() == pytest.approx([80, 30, 0])

@@ -243,3 +243,15 @@ def test_all_of_a_group_is_known_and_rounding_does_not_take_it_below():
     ]
     assert min(found) >= 0
     assert max(found) < 1e-9
+
+
+def test_what_is_known_has_no_slope_beyond_what_a_row_can_change():
+    """All rows of two groups that were not cut have one note: rounding over rounding is no slope."""
+    draw = np.random.default_rng(3)
+    for _ in range(20):
+        codes = {"place": np.arange(29) % 2, "note": np.zeros(29), "job": draw.integers(0, 4, 29)}
+        release = ArrayTable(SCHEMA, {name: each.astype(np.uint8) for name, each in codes.items()})
+        law = CUT.model_copy(update={"distortion": UniformDistortion(retention=0.3, size=SIZE)})
+        asked = Tabulation(by=("note",))
+        # What a row counts at most, twice.
+        assert np.abs(law.formula(release, [asked]).spread(asked)[1]).max() <= 2 / 0.3

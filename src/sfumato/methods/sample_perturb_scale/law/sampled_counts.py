@@ -278,4 +278,4 @@ def _block_diagonal(blocks: Floats) -> Floats:
     whole = np.zeros((cells, rows, cells, columns))
     place = np.arange(cells)
     whole[place, :, place, :] = blocks
-    return whole.reshape(cells * rows, -1)
+    return whole.reshape(2 * (cells * rows,))
