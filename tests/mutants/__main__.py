@@ -96,7 +96,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         help="only unit tests and doctests that run the mutated statement: faster, and never a higher score",
     )
     parser.add_argument(
-        "--keep", type=Path, help="folder where the lines that tests run are kept for the next run"
+        "--keep",
+        type=Path,
+        help="folder where the lines that tests run, and what became of mutants, are kept: a stopped run goes on",
     )
     parser.add_argument(
         "--near", action="store_true", help="only tests that run the mutated statement: never a higher score"

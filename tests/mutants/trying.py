@@ -13,7 +13,7 @@ from pathlib import Path
 from mutants.mutations import Mutation
 from mutants.nursery import NOT_THERE, Nursery, Task, changed_functions
 from mutants.reaching import Reach, read
-from mutants.rooms import ROOT
+from mutants.rooms import PACKAGE, ROOT
 from mutants.scores import say, shown
 from mutants.trial import (
     SECONDS_AT_LEAST,
@@ -27,6 +27,7 @@ from mutants.trial import (
 )
 
 PROGRESS_EVERY = 25
+REMEMBERED = "outcomes.txt"
 
 
 class BrokenTestsError(Exception):
@@ -44,7 +45,8 @@ class Bench:
     folder
         For what is written while they run.
     kept
-        Where the lines that tests run are kept, each file of tests once while it is the same.
+        Where the lines that tests run are kept, each file of tests once while it is the same; and what became of mutants, while
+        all sources and the tests of their file are the same, so that a run that was stopped goes on.
     jobs
         Processes at once.
     is_near_only
@@ -65,8 +67,19 @@ class Bench:
         BrokenTestsError
             When they fail without one.
         """
-        warm_up()
         self.kept.mkdir(parents=True, exist_ok=True)
+        known = self._remembered()
+        left = [each for each in some if self._key(each) not in known]
+        if left:
+            warm_up()
+            known |= {self._key(each): outcome for each, outcome in zip(left, self._tried(left), strict=True)}
+        outcomes = [known[self._key(each)] for each in some]
+        for each, outcome in zip(some, outcomes, strict=True):
+            if outcome is Outcome.SURVIVED:
+                say(f"survivor: {shown(each)}")
+        return outcomes
+
+    def _tried(self, some: Sequence[Mutation]) -> list[Outcome]:
         found = {number: outcome_of(code) for number, code in self._in_nursery(some).items()}
         reach = self._reach()
         near = [self._near(each, reach) for each in some]
@@ -79,11 +92,36 @@ class Bench:
         if not self.is_near_only:
             rest = {number: self._others(some[number], near[number], reach) for number in left}
             found |= self._imported(some, {number: tests for number, tests in rest.items() if tests}, reach)
-        outcomes = [found.get(number, Outcome.SURVIVED) for number in range(len(some))]
-        for each, outcome in zip(some, outcomes, strict=True):
-            if outcome is Outcome.SURVIVED:
-                say(f"survivor: {shown(each)}")
-        return outcomes
+        return [found.get(number, Outcome.SURVIVED) for number in range(len(some))]
+
+    @cached_property
+    def _sources(self) -> str:
+        """Of everything that a mutant is imported with."""
+        digest = hashlib.sha256()
+        for path in sorted((ROOT / PACKAGE).rglob("*.py")):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _digests(self) -> dict[Path, str]:
+        return {file: _digest(file) for file in set().union(*self.tests.values())}
+
+    def _key(self, mutation: Mutation) -> str:
+        tests = [self._digests[each] for each in self.tests[mutation.file]]
+        told = [*mutation.identity, mutation.line, self._sources, tests, self.is_near_only]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    def _remembered(self) -> dict[str, Outcome]:
+        path = self.kept / REMEMBERED
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return {key: Outcome[name] for key, name in map(json.loads, lines)}
+
+    def _remember(self, mutation: Mutation, outcome: Outcome) -> None:
+        # Whoever survives the tests of its statement is tried by others, unless these are left out.
+        if outcome is Outcome.SURVIVED and not self.is_near_only:
+            return
+        with (self.kept / REMEMBERED).open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps([self._key(mutation), outcome.name]) + "\n")
 
     def _near(self, mutation: Mutation, reach: Reach) -> list[str]:
         """Tests that run a mutant's statement; what is done on importing, all, those that run anything of its file first."""
@@ -110,6 +148,7 @@ class Bench:
         found = {}
         for done, (number, outcome, _) in enumerate(run(trials, self.jobs), start=1):
             found[number] = outcome
+            self._remember(some[number], outcome)
             if not done % PROGRESS_EVERY:
                 say(f"{done} of {len(trials)} by importing")
         return found
@@ -133,7 +172,7 @@ class Bench:
             code = 1
             try:
                 plans = [self._recordings(records), self._slips(some, results)]
-                nursery = Nursery(plans, self.folder, self.jobs, _writer(results))
+                nursery = Nursery(plans, self.folder, self.jobs, self._teller(some, results))
                 code = run_pytest(records, [nursery])
             finally:
                 os._exit(code)
@@ -151,6 +190,17 @@ class Bench:
             for number, code in codes.items()
             if number >= 0 and number != DONE and code != NOT_THERE
         }
+
+    def _teller(self, some: Sequence[Mutation], results: Path) -> Callable[[int, int], None]:
+        """Writes what a task came to, and remembers it where it is a mutant that had a place."""
+        write = _writer(results)
+
+        def tell(number: int, code: int) -> None:
+            write(number, code)
+            if number >= 0 and code != NOT_THERE:
+                self._remember(some[number], outcome_of(code))
+
+        return tell
 
     def _recordings(self, records: Mapping[Path, Path]) -> Callable[[Sequence[str]], dict[int, Task]]:
         """Files of tests that were not recorded, numbered below zero."""
