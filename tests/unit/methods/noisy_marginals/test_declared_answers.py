@@ -155,3 +155,11 @@ def test_a_sentence_lists_a_dozen_tables_and_counts_the_others():
     sentence = NoisyCounts(marginals=many).sentence
     assert "a11, 2 more" in sentence
     assert "a12" not in sentence
+
+
+def test_the_tails_of_a_combined_estimate_are_no_heavier_than_those_of_one_noise():
+    """One table combined with nothing: its cells have the fourth cumulant of the noise itself."""
+    both = Tabulation(by=("sex", "job"))
+    found = law().estimate_by("least-squares", Published(), both)
+    np.testing.assert_allclose(found.variances, LOUD.variance)
+    np.testing.assert_allclose(found.fourth_cumulants, LOUD.fourth_cumulant)

@@ -313,3 +313,12 @@ def test_a_value_that_is_in_every_group_is_not_estimated_pairwise(rows, is_refus
             law.estimate_by("pairwise", few, by)
     else:
         assert np.isfinite(law.estimate_by("pairwise", few, by).values).all()
+
+
+def test_errors_of_two_drawn_attributes_need_both_to_be_determined(wide):
+    """Half of the rows have one pay, in pairs: it may be in every group."""
+    table = wide.count_by(("job", "pay"), Selection())
+    counts = table.counts + 20
+    counts[:, 0] = counts[:, 1:].sum(axis=1)
+    with pytest.raises(NotIdentifiableError, match="'pay' may be in every group of 2"):
+        LAW.expected_standard_errors(CountTable(table.attributes, counts))
