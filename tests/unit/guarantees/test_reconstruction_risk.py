@@ -283,3 +283,13 @@ def test_the_bound_of_a_value_is_that_of_the_sensitive_attribute_among_many():
     )
     found = promise.relative_risk(CountTable((age, SEX, DISEASE), counts), matrices)
     assert found == pytest.approx((reconstruction_risks(counts, matrices) / [0.5, 0.1, 0.5]).max())
+
+
+def test_shares_are_recovered_as_counts_are():
+    """72 and 28 rows, and 0.72 and 0.28 of them, all below one."""
+    warner = TwoValued(0.8, 0.2)
+    counts = np.array([72.0, 28.0])
+    # 72 (0.64 / 63.2 + 0.04 / 36.8), and 28 (0.04 / 63.2 + 0.64 / 36.8).
+    expected = [72 * (0.64 / 63.2 + 0.04 / 36.8), 28 * (0.04 / 63.2 + 0.64 / 36.8)]
+    for each in (counts, counts / 100):
+        assert recovery_probabilities(each, [warner]).tolist() == pytest.approx(expected)
