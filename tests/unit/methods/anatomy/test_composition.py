@@ -338,3 +338,13 @@ def test_as_many_rounds_as_values_solve_for_many_values(monkeypatch):
     found, is_determined = SparseBuckets(places, 30).solve(right)
     assert is_determined.all()
     np.testing.assert_allclose(found @ buckets.co_occurrence, right, rtol=1e-6, atol=1e-6)
+
+
+def test_a_value_of_one_row_adds_no_error_however_many_values_there_are(monkeypatch):
+    """It is in its one bucket, whatever is said to spread there; by all pairs and sum by sum."""
+    spreads = np.zeros((1, 5))
+    spreads[0, 4] = 1
+    for largest in (5, 4):
+        monkeypatch.setattr(bucket_composition, "LARGEST_DENSE", largest)
+        found = composition().covariances(spreads, np.eye(5), np.eye(5))
+        np.testing.assert_allclose(found, 0, atol=1e-12)

@@ -125,3 +125,10 @@ def test_no_more_values_than_a_group_has_rows_are_in_every_group(gamma):
             assert DecoyModel(np.array(counts, float), gamma).is_saturated
     # One value more, all of them frequent and alike: none is.
     assert not DecoyModel(np.full(gamma + 1, 1_000.0), gamma).is_saturated
+
+
+def test_two_values_of_more_rows_than_groups_share_out_what_is_left():
+    """Sixty of a hundred and fifty rows each in fifty groups of three: both nearly everywhere, 1 - 1/100, the others by 2 : 1."""
+    found = DecoyModel(np.array([60.0, 60.0, 20.0, 10.0]), 3).inclusion
+    left = 3 - 2 * 0.99
+    np.testing.assert_allclose(found, [0.99, 0.99, left * 2 / 3, left / 3])

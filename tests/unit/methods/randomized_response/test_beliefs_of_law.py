@@ -1,0 +1,45 @@
+"""What a law of perturbed rows believes of people: without their own row, and where linking is too large."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from array_tables import ArrayTable
+from believed_cells import JOB, PRIOR, SEX
+from sfumato.chance.distortion import UniformDistortion
+from sfumato.laws.believing import Targets, group_pooling
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.values.schema import Schema
+
+WOMEN = ArrayTable(
+    Schema(attributes=(SEX, JOB)),
+    {"sex": np.zeros(9, np.uint8), "job": np.array([0, 0, 0, 0, 0, 1, 1, 2, 0], np.uint8)},
+)
+"""Nine women, of whom six show the first job."""
+PEOPLE = Targets.of((SEX,), JOB, {"sex": np.array([0, 1])}, are_members=True)
+BEFORE = PRIOR.at(PEOPLE.names, PEOPLE.combinations)[PEOPLE.index]
+
+
+def test_people_of_a_group_are_believed_by_its_others_and_strangers_by_the_prior():
+    """A woman is in the only group there is; of a man no row is published."""
+    law = PerturbedRows(distortions={"job": UniformDistortion(retention=0.9, size=3)})
+    found, before = law.posterior_without(WOMEN, PEOPLE, np.array([1, 1]), PRIOR, np.random.default_rng(1))
+    # No table says what a row of hers added to it, so that without it she is believed what everybody is; one group moves that little.
+    np.testing.assert_allclose(before.of_targets()[0], PRIOR.margin)
+    np.testing.assert_allclose(found.of_targets()[0], PRIOR.margin, atol=0.01)
+    assert not np.allclose(BEFORE[0], PRIOR.margin, atol=0.05)
+    np.testing.assert_allclose(found.of_targets()[1], BEFORE[1])
+    np.testing.assert_allclose(before.of_targets()[1], BEFORE[1])
+    np.testing.assert_allclose(found.of_targets().sum(axis=1), 1)
+
+
+def test_where_linking_is_too_large_the_prior_is_all_there_is(monkeypatch):
+    """Two sexes by three jobs are six cells."""
+    distortion = UniformDistortion(retention=0.5, size=2)
+    law = PerturbedRows(distortions={"sex": distortion, "job": UniformDistortion(retention=0.9, size=3)})
+    linked = law.posterior(WOMEN, PEOPLE, PRIOR).of_targets()
+    assert not np.allclose(linked, BEFORE)
+    monkeypatch.setattr(group_pooling, "LARGEST_LINKED", 5)
+    np.testing.assert_allclose(law.posterior(WOMEN, PEOPLE, PRIOR).of_targets(), BEFORE)
+    monkeypatch.setattr(group_pooling, "LARGEST_LINKED", 6)
+    np.testing.assert_allclose(law.posterior(WOMEN, PEOPLE, PRIOR).of_targets(), linked)
