@@ -20,7 +20,7 @@ from sfumato.release.kept_items import KeptItems
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
 from sfumato.release.simultaneous import Simultaneous, level_of_each
-from sfumato.release.tabulating import axes_of, consistent_table, estimate_table
+from sfumato.release.tabulating import axes_of, consistent_table, estimate_table, remarks_on
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.answers import Answer
 from sfumato.values.batches import CodedBatch
@@ -192,9 +192,7 @@ class Release(Analyses):
     ) -> Answer:
         if estimator is None:
             estimates = self.law.estimate_predicates(self, (where,), target=target)
-            # Remarks hold the unbiased estimate against its standard error; other estimators have their own caveat.
-            remarks = (note for part in where.parts for note in self.law.notes(self, part, estimates))
-            note = "; ".join(dict.fromkeys((*where.notes, *remarks)))
+            note = "; ".join(dict.fromkeys((*where.notes, *remarks_on(self.law, self, where, estimates))))
         else:
             estimates, note = self._estimate_by(estimator, (), where, target), "; ".join(where.notes)
         asked = where.describe(self.schema)

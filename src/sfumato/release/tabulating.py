@@ -45,6 +45,16 @@ def axes_of(schema: Schema, by: str | Sequence[str]) -> tuple[str, ...]:
     return names
 
 
+def remarks_on(law: Law, published: Published, where: Predicate, estimates: Estimates) -> tuple[str, ...]:
+    """What a law says of its answer to one question; nothing of one that is exact.
+
+    Remarks hold the unbiased estimate against its standard error. Other estimators have their own caveat.
+    """
+    if estimates.is_exact[0]:
+        return ()
+    return tuple(note for part in where.parts for note in law.notes(published, part, estimates))
+
+
 def estimate_table(
     law: Law, published: Published, by: tuple[str, ...], where: Predicate, target: Target
 ) -> Estimates:

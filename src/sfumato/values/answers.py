@@ -89,7 +89,8 @@ class Answer(Charted):
         How far the number may be below and above the estimate because of an assumption, besides chance; None where
         the estimate needs none. The interval holds it, the standard error does not.
     note
-        What the law has to say about this answer, such as whether it is dependable; often empty.
+        What is to be said about this answer, such as whether it is dependable, or that it is about more than was asked;
+        often empty.
     origin
         What combines it with another answer of the same release, by ``-`` and ``/``; None where nothing does.
 
@@ -193,7 +194,7 @@ class Answer(Charted):
             self.question or "all rows",
             *self._statement(),
             f"(about {about}; {how}{self.method}, law {self.law})",
-            *([f"Note: {self.note}"] if self.note and not self.is_exact else []),
+            *([f"Note: {self.note}"] if self.note else []),
         ]
         return "\n".join(lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sfumato.values.schema import Schema
@@ -64,6 +64,22 @@ class MergedLabels:
         """The published label that an original one is part of, None where it is none of those merged."""
         return self.published.get(attribute, {}).get(original)
 
+    def without_whole(self, read: Sequence[ReadAsMerged]) -> list[ReadAsMerged]:
+        """Of the labels in one list those whose merged value is not there with all its labels.
+
+        A list that names all of them asks for what was published, and nothing is to be said.
+        """
+        named = {(each.attribute, each.original) for each in read}
+        return [
+            each
+            for each in read
+            if not all(
+                (each.attribute, original) in named
+                for original, label in self.published[each.attribute].items()
+                if label == each.published
+            )
+        ]
+
 
 def labels_within(merged: str, labels: Collection[str]) -> tuple[str, ...]:
     """The labels that a published one names; the label itself where it is one of them, none where it names any other.
@@ -115,9 +131,25 @@ NOTHING_MERGED = MergedLabels()
 """Every label is as it was."""
 
 
-def merged_note(attribute: str, original: str, published: str) -> str:
-    """What an answer says when it is about more than was asked."""
-    return (
-        f"{original!r} of {attribute} was published merged with others: the answer is about {published!r}, "
-        "all of them together, and says no more about one than how many they are at most"
-    )
+@dataclass(frozen=True)
+class ReadAsMerged:
+    """A label of a question that was read as the merged value it is part of.
+
+    Examples
+    --------
+    >>> read = ReadAsMerged("degree", "Doctorate", "Doctorate | Professional")
+    >>> print(read.note)
+    'Doctorate' of degree was published merged with others: it is read as 'Doctorate | Professional', all of them together; one of them alone has at most as many rows as they have together
+    """
+
+    attribute: str
+    original: str
+    published: str
+
+    @property
+    def note(self) -> str:
+        """What an answer says when it is about more than was asked; true of what is not the value too."""
+        return (
+            f"{self.original!r} of {self.attribute} was published merged with others: it is read as "
+            f"{self.published!r}, all of them together; one of them alone has at most as many rows as they have together"
+        )

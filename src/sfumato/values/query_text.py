@@ -11,7 +11,7 @@ from typing import Literal, NoReturn, cast
 
 from sfumato.errors import QueryError
 from sfumato.values.expressions import EVERY_ROW, Condition, Expression, Joined, Negated
-from sfumato.values.merged_labels import NOTHING_MERGED, MergedLabels, merged_note
+from sfumato.values.merged_labels import NOTHING_MERGED, MergedLabels, ReadAsMerged
 from sfumato.values.query_writing import BARE_NAME, RESERVED, label_text, name_text, number_text, stated_size
 from sfumato.values.schema import Attribute, Schema
 
@@ -69,7 +69,8 @@ def read_query(
     (Condition(name='sex', codes=frozenset({0})), ())
     """
     parser = _Parser(text, schema, merged)
-    return parser.query(), tuple(dict.fromkeys(parser.notes))
+    expression = parser.query()
+    return expression, tuple(dict.fromkeys(each.note for each in parser.read_as_merged))
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class _Parser:
     """Reads conditions one token ahead, so that the first fault in the text is the one reported."""
 
     def __init__(self, text: str, schema: Schema, merged: MergedLabels) -> None:
-        self.notes: list[str] = []
+        self.read_as_merged: list[ReadAsMerged] = []
         self._schema = schema
         self._merged = merged
         # Identifiers are left out so that they are not suggested for a misspelt name either.
@@ -254,13 +255,14 @@ class _Parser:
             published = self._merged.label(attribute.name, token.value)
             if published is None:
                 _refuse(token, str(error))
-        self.notes.append(merged_note(attribute.name, token.value, published))
+        self.read_as_merged.append(ReadAsMerged(attribute.name, token.value, published))
         return attribute.code_of(published)
 
     def _categories(self, attribute: Attribute) -> frozenset[int]:
         advice = "A list is categories separated by commas, in parentheses: IN ('a', 'b')."
         self._expect("(", advice=advice)
         codes: set[int] = set()
+        before = len(self.read_as_merged)
         if self._next.keyword == ")":
             self._take()
             return frozenset()
@@ -268,6 +270,7 @@ class _Parser:
             codes.add(self._category(attribute))
             if self._next.keyword != ",":
                 self._expect(")", advice=advice)
+                self.read_as_merged[before:] = self._merged.without_whole(self.read_as_merged[before:])
                 return frozenset(codes)
             self._take()
 

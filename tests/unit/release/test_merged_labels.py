@@ -54,9 +54,24 @@ def test_an_original_label_is_answered_for_the_merged_value_and_says_so(release,
 def test_every_kind_of_question_says_it(release):
     """Lists, shares and differences; each label once."""
     assert release.query("town IN ('Åbo', 'Turku')").note.count("was published merged") == 2
+    assert release.query("town = 'Åbo' OR town = 'Åbo'").note.count("was published merged") == 1
     assert "merged" in release.proportion("ill = 'yes'", given="town = 'Åbo'").note
     assert "merged" in release.difference("ill = 'yes'", given="town = 'Åbo'", versus="town = 'Turku'").note
     assert "merged" in release.queries(["town != 'Åbo'"])[0].note
+
+
+def test_a_list_of_all_labels_of_a_merged_value_is_what_was_published(release):
+    """Nothing is read as more than was asked; all but one of them still is."""
+    assert release.query("town IN ('it''s', 'Åbo')").note == ""
+    assert release.query("town NOT IN ('it''s', 'Åbo')").note == ""
+    assert "'Turku'" in release.query("town IN ('it''s', 'Åbo', 'Turku')").note
+    assert "'Åbo'" not in release.query("town IN ('it''s', 'Åbo', 'Turku')").note
+
+
+def test_the_note_is_true_of_what_is_not_the_value_too(release):
+    """Rows of other values are at least as many as the answer says, so nothing is said of the answer's ends."""
+    note = release.query("town != 'Åbo'").note
+    assert note.endswith("one of them alone has at most as many rows as they have together")
 
 
 def test_only_labels_of_that_attribute_are_read_so(release):
@@ -85,4 +100,8 @@ def test_the_command_line_says_it(release, capsys):
 
     done = CliRunner().invoke(app, ["query", str(release.folder), "town = 'Turku'", "--json"])
     assert "was published merged with others" in json.loads(done.stdout)["note"]
+    # The sizes of groups are exact, and of the merged value all the same.
+    spoken = CliRunner().invoke(app, ["query", str(release.folder), "town = 'Turku'"])
+    assert "Exactly" in spoken.stdout
+    assert "was published merged with others" in spoken.stdout
     del capsys
