@@ -15,7 +15,7 @@ import platform
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -80,6 +80,9 @@ class Reproduction:
         Claims that are known not to hold; all others do. Pinned here, so that neither side can drift.
     moves
         Allowances; numbers that none of them fits are the same in every run.
+    brought
+        Parts whose data may neither be passed on nor be fetched, each with the file that the caller brings. Where everything is
+        asked for they are left out without it, and that is said; asked for by name they fail.
     """
 
     folder: Path
@@ -88,6 +91,11 @@ class Reproduction:
     judge: Callable[[Claims, Results], Verdicts]
     differs: frozenset[str]
     moves: tuple[Moves, ...] = ()
+    brought: Mapping[str, str] = field(default_factory=dict)
+
+    def without_data(self, folder: Path) -> list[str]:
+        """Parts whose file nobody brought."""
+        return [part for part, file in self.brought.items() if not (folder / file).exists()]
 
     @property
     def claims(self) -> Claims:
@@ -159,14 +167,15 @@ def check(
     fresh
         Results computed just now, all of them or some.
     is_complete
-        All of them.
+        All numbers of the parts that it has.
     stored, claims
         In place of those in the folder, for tests.
     """
     stored = reproduction.stored if stored is None else stored
     claims = reproduction.claims if claims is None else claims
     faults = [f"claims > {each}" for each in drift(stored["claims"], claims, (), is_complete=True)]
-    faults += drift(stored["results"], fresh, reproduction.moves, is_complete=is_complete)
+    before = {part: each for part, each in stored["results"].items() if part in fresh}
+    faults += drift(before, fresh, reproduction.moves, is_complete=is_complete)
     try:
         again = reproduction.judge(claims, stored["results"])
         now = reproduction.judge(claims, merged(stored["results"], fresh))

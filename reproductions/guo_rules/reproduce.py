@@ -32,6 +32,8 @@ LONGEST = 2
 """Longer sets are noise at the smallest retentions, and there are too few true ones to count errors of."""
 MODES = ("estimate", "lower", "upper")
 SEED = 7
+BROUGHT = "groceries.csv"
+"""Of the R package arules: ``write(Groceries, "groceries.csv", sep=",", quote=FALSE)`` writes it."""
 
 
 def supports(baskets: Baskets, kept: float | None, noise: NoiseSource) -> BitSupports:
@@ -211,10 +213,10 @@ def retail_part(claims: Claims, folder: Path) -> dict[str, Any]:
 def groceries_part(claims: Claims, folder: Path) -> dict[str, Any]:
     """Groceries, which the caller has."""
     del claims
-    path = folder / "groceries.csv"
+    path = folder / BROUGHT
     if not path.exists():
         raise MissingDataError(
-            "Groceries may not be passed on: put groceries.csv, one basket a line, into a folder and give it as --data."
+            f"Groceries may not be passed on: put {BROUGHT}, one basket a line, into a folder and give it as --data."
         )
     return compared(groceries(path), "groceries")
 
@@ -266,6 +268,7 @@ REPRODUCTION = Reproduction(
     quick=lambda claims, folder: {"half_widths": half_widths(claims, folder)},
     judge=judge,
     differs=frozenset(),
+    brought={"groceries": BROUGHT},
     moves=(
         Moves(pattern="* > by_kept > * > *_conflicts", relative=0.8, absolute=20, why=ONE_DRAW),
         Moves(pattern="* > by_kept > * > *", relative=0.4, absolute=2.0, why=ONE_DRAW),
