@@ -69,7 +69,9 @@ def scan(codes: Codes, names: tuple[str, ...], sensitive: str) -> dict[str, Any]
     groups = personal_groups(codes, names, sensitive)
     rows = int(overall.sum())
     error = 1 / np.maximum(published, 1e-4 * rows)
-    in_groups = {epsilon: disclosures_in_counts(groups, Laplace(scale=sensitivity / epsilon)) for epsilon in EPSILONS}
+    in_groups = {
+        epsilon: disclosures_in_counts(groups, Laplace(scale=sensitivity / epsilon)) for epsilon in EPSILONS
+    }
     at_half = in_groups[0.5]
     jumps = at_half.jump[at_half.is_disclosed & (at_half.closeness + at_half.uncertainty >= SURE)]
     return {

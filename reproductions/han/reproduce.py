@@ -1,4 +1,4 @@
-"""The ratio attack of Han (2016), chapter 3, on real Adult data.
+"""The ratio attack of Han (2016), chapter 3, on real Adult data and on make-believe census tables.
 
 ``python reproductions/run.py han`` computes everything anew and compares; ``--renew`` writes ``results.json``. Everything but the simulated trials of table 3.1 is deterministic.
 """
@@ -10,6 +10,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import census
 import numpy as np
 import pyarrow as pa
 
@@ -24,8 +25,18 @@ from sfumato.datasets import get_card
 HERE = Path(__file__).parent
 EPSILONS = (2, 1, 0.5, 0.1, 0.01)
 TRIALS = 20_000
-DIFFERS = frozenset({"table_3_1-group-4", "table_3_1-part-4"})
-"""At scale 4 both mean errors are out of reach of the stated noise."""
+DIFFERS = frozenset(
+    {
+        "table_3_1-group-4",
+        "table_3_1-part-4",
+        "several jumps above 20, nearly sure",
+        "SALARY has none at 0.5",
+        "errors at 0.01",
+        "EDU and OCC at most 10 % at 0.5",
+        "SALARY at most 10 % at 2",
+    }
+)
+"""At scale 4 both mean errors are out of reach of the stated noise; the make-believe census is tied together otherwise than theirs."""
 SETTINGS = {
     "education, occupation, race, sex to income": (("education", "occupation", "race", "sex"), "income"),
     "sex, education, marital status, race to occupation": (
@@ -141,6 +152,12 @@ def adult(claims: Claims, folder: Path) -> dict[str, Any]:
     return {"rows": table.number_of_rows, "settings": scan_adult(table)}
 
 
+def census_extracts(claims: Claims, folder: Path) -> dict[str, Any]:
+    """The same on tables with the domains of EDU, OCC and SALARY; exact, for the rows of one seed."""
+    del claims, folder
+    return census.scan_extracts()
+
+
 def judge(claims: Claims, results: Results) -> Verdicts:
     """Numbers, two tables, and what the text says about disclosures in all settings."""
     one, two, trials = claims["example_1"], claims["table_3_2"], results["table_3_1"]
@@ -175,16 +192,20 @@ def judge(claims: Claims, results: Results) -> Verdicts:
         said.items(), claims["disclosure"]["claims"], holds, strict=True
     ):
         found[name] = {"printed": printed, "ours": numbers, "matched": matched}
+    for claim in claims["census"]:
+        ours, matched = census.holds(claim, results["census"])
+        found[claim["id"]] = {"printed": claim["printed"], "ours": ours, "matched": matched}
     return found
 
 
 REPRODUCTION = Reproduction(
     folder=HERE,
-    parts={"formulas": formulas, "table_3_1": table_3_1, "adult": adult},
+    parts={"formulas": formulas, "table_3_1": table_3_1, "adult": adult, "census": census_extracts},
     quick=lambda claims, folder: {
         "formulas": formulas(claims, folder),
         "table_3_1": table_3_1(claims, folder),
         "adult": adult(claims, folder),
+        "census": census_extracts(claims, folder),
     },
     judge=judge,
     differs=DIFFERS,
