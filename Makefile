@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test spark-where-java-is spark-quick check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical fuzz mutants coverage bench reproduce docs format clean
+.PHONY: help demo test spark-where-java-is spark-quick check browser-tools browser-test browser-test-large screenshots test-slow spark-test statistical minutes fuzz mutants coverage bench reproduce docs format clean
 
 help:  ## list these targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -81,6 +81,9 @@ spark-test: spark-tools  ## the engine on Spark, a cluster of two workers includ
 
 statistical: $(VENV)/installed-dev  ## the statistical suite on fresh entropy (prints the seed)
 	SFUMATO_FRESH_SEED=1 $(BIN)/python -m pytest tests/statistical
+
+minutes: browser-tools  ## how long each part of the tests takes, into CONTRIBUTING.md
+	$(BIN)/python tests/minutes.py
 
 fuzz: $(VENV)/installed-dev  ## spoiled inputs to the command line by seed (FUZZ="manifest --seed 7 --number 1000")
 	PYTHONPATH=tests $(BIN)/python -W error -m fuzz $(FUZZ)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -36,3 +38,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print the entropy of a fresh run, so that it can be repeated."""
     if _alarm_budget.entropy() is not None:
         terminalreporter.write_line(f"random checks: {_alarm_budget.entropy_message()}")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add the seconds of a phase of a test to a file, where one is named (``tests/minutes.py``)."""
+    file = os.environ.get("SFUMATO_MINUTES")
+    # Reports of workers arrive at the process that started them, which has them all.
+    if file and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(file).open("a", encoding="utf-8") as opened:
+            opened.write(f"{report.nodeid}\t{report.duration:.4f}\n")

@@ -297,6 +297,8 @@ def judge(claims: Claims, results: Results) -> Verdicts:
 ONE_RELEASE = (
     "one release for each gamma: five standard deviations over 12 other seeds, of the noisiest gamma"
 )
+FEW_QUERIES = ONE_RELEASE + "; a handful of different queries, with a relative standard deviation of a half"
+BY_SELECTIVITY = "census > large, gamma 5, by selectivity"
 REPRODUCTION = Reproduction(
     folder=HERE,
     parts={
@@ -317,12 +319,18 @@ REPRODUCTION = Reproduction(
             "fig-9-below-20-percent-paper",
             "fig-11-below-30-percent",
             "fig-12-matches",
+            "special-queries-paper",
+            "special-queries-matrix",
         }
     ),
     moves=(
         Moves(pattern="census > * > m* of rounds", relative=0.5, absolute=5, why=ONE_RELEASE),
         Moves(pattern="census > small, * > *mixed*", relative=0.25, why=ONE_RELEASE),
         Moves(pattern="census > small, * > *", relative=0.10, why=ONE_RELEASE),
+        Moves(pattern=f"{BY_SELECTIVITY} > Anatomy, Xiao*", relative=0.10, why=ONE_RELEASE),
+        Moves(pattern=f"{BY_SELECTIVITY} > * > 4.0% to 5.0%", relative=0.90, why=FEW_QUERIES),
+        Moves(pattern=f"{BY_SELECTIVITY} > SPLU-Gen, paper*", relative=0.40, why=ONE_RELEASE),
+        Moves(pattern=f"{BY_SELECTIVITY} > *", relative=0.60, why=ONE_RELEASE),
         Moves(pattern="census > large, * > *mixed*", relative=0.60, why=ONE_RELEASE),
         Moves(pattern="census > large, * > *", relative=0.20, why=ONE_RELEASE),
         Moves(
