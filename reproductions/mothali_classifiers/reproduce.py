@@ -118,6 +118,44 @@ def part(name: str) -> Part:
     return computed
 
 
+def thresholds(claims: Claims, folder: Path) -> dict[str, Any]:
+    """Smaller epsilons than the tables have, 5 folds."""
+    return {
+        name: {
+            str(epsilon): cell(READERS[name](folder), 0, epsilon, 5, PAIRS)
+            for epsilon in claims["thresholds"][name]["epsilons"]
+        }
+        for name in READERS
+    }
+
+
+def gain(results: Results, name: str, epsilon: float) -> tuple[float, float]:
+    """By how much shrunken counts do better than noisy ones, and the larger of their standard errors."""
+    known = results["thresholds"][name].get(str(epsilon))
+    found = known or results[name][title(0, epsilon, 5)]
+    accuracy, errors = found["accuracy"], found["standard_error"]
+    return accuracy["shrunken"] - accuracy["noisy"], max(errors["shrunken"], errors["noisy"])
+
+
+def judge_thresholds(claims: Claims, results: Results) -> Verdicts:
+    """Whether gains grow down to the threshold, and whether they stop growing there."""
+    found: Verdicts = {}
+    for name in READERS:
+        claim = claims["thresholds"][name]
+        for which in ("grows", "ends"):
+            gains = [gain(results, name, epsilon) for epsilon in claim[which]]
+            steps = [
+                second[0] - first[0] > 2 * max(first[1], second[1])
+                for first, second in itertools.pairwise(gains)
+            ]
+            found[f"threshold-{name}-{which}"] = {
+                "printed": claim["printed"],
+                "ours": [round(each, 3) for each, _ in gains],
+                "matched": all(steps) if which == "grows" else not any(steps),
+            }
+    return found
+
+
 def quick(claims: Claims, folder: Path) -> Results:
     """A cell of each data set with all its draws."""
     del claims
@@ -150,7 +188,7 @@ def judge(claims: Claims, results: Results) -> Verdicts:
             for column, (one, other) in enumerate(zip(mine, theirs, strict=True)):
                 matched = abs(one - other) <= claims[table]["tolerance"]
                 found[f"{table}-{name}-{line}-{column}"] = {"printed": other, "ours": one, "matched": matched}
-    return found
+    return found | judge_thresholds(claims, results)
 
 
 PAIRS = 1000
@@ -168,7 +206,7 @@ DIFFERS = frozenset(
 
 REPRODUCTION = Reproduction(
     folder=HERE,
-    parts={name: part(name) for name in READERS},
+    parts={name: part(name) for name in READERS} | {"thresholds": thresholds},
     quick=quick,
     judge=judge,
     differs=DIFFERS,
@@ -180,6 +218,9 @@ REPRODUCTION = Reproduction(
         Moves(pattern="* > impossible_rows > *", absolute=1.5, why=FIVE_ERRORS),
         Moves(pattern="* > shrunken_above_equal_below_noisy > *", absolute=8.0, why=FIVE_ERRORS),
         Moves(pattern="adult > *epsilon 0.0* > accuracy > *", absolute=0.6, why=FIVE_ERRORS),
+        Moves(
+            pattern="thresholds > * > accuracy > *", absolute=1.5, why=FIVE_ERRORS + "; set before the run"
+        ),
         Moves(pattern="* > accuracy > *", absolute=0.25, why=FIVE_ERRORS),
     ),
 )
