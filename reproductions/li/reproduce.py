@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from ledger import composed
 
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, fetched, judged
 from sfumato.analysis.recommend import Factorization, HoldOut, fit_ratings, hold_out
@@ -307,7 +308,9 @@ def findings(results: dict[str, Any]) -> dict[str, float]:
 
 def judge(claims: Claims, results: Results) -> Verdicts:
     """Each claim with our number."""
-    return judged(claims["claims"], {name: float(each) for name, each in findings(results).items()})
+    found = {name: float(each) for name, each in findings(results).items()}
+    found |= {f"ledger-{name}": each for name, each in results["ledger"].items()}
+    return judged(claims["claims"], found)
 
 
 RATERS = 80_000
@@ -336,6 +339,7 @@ def quick(claims: Claims, folder: Path) -> Results:
     cells = (("1", 1e-5), ("ln10", 1e-3))
     return {
         "figure 1": noise_curves(),
+        "ledger": composed(),
         "verbatim": verbatim(ratings, 1e-3),
         "100 movies, seed 0": rmse_cells(make_believe(RATERS, 100, 0), 0, (), cells),
     }
@@ -346,6 +350,7 @@ REPRODUCTION = Reproduction(
     folder=HERE,
     parts={
         "figure 1": lambda *_: noise_curves(),
+        "ledger": lambda *_: composed(),
         **{
             f"{label}, seed {seed}": cells_part(items, seed, k)
             for seed in range(5)
