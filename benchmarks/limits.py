@@ -1,8 +1,8 @@
 """Each main job beside the least that a machine must do for it: ``python benchmarks/limits.py [JOB ...] [--rows N]``.
 
 Publishing rows is held against DuckDB reading the same file and writing it again with the same compression, and against `cp` of the bytes; publishing counts, looking at groups and counting a release against
-the counting query alone, by DuckDB on the same rows. All are whole processes with the threads of the machine, one after the other; ratios of processor time. No job can be
-done in less than its limit by somebody who uses the same file format and engine, unless it reads or writes fewer columns. How cost grows with rows is in `growth.py`. What a ratio may be was
+the counting query alone, by DuckDB on the same rows. All are whole processes with the threads of the machine, one after the other; ratios of processor time. A ratio below one
+says that DuckDB does not do it in the least possible either: it writes text where codes would do, and counts each set of attributes from the rows. How cost grows with rows is in `growth.py`. What a ratio may be was
 set before the first run.
 """
 
