@@ -2,7 +2,7 @@
 
 Publishing rows is held against DuckDB reading the same file and writing it again with the same compression, and against `cp` of the bytes; publishing counts, looking at groups and counting a release against
 the counting query alone, by DuckDB on the same rows. All are whole processes with the threads of the machine, one after the other; ratios of processor time. A ratio below one
-says that DuckDB does not do it in the least possible either: it writes text where codes would do, and counts each set of attributes from the rows. How cost grows with rows is in `growth.py`. What a ratio may be was
+says that DuckDB's way is not the least either. How cost grows with rows is in `growth.py`. What a ratio may be was
 set before the first run.
 """
 
