@@ -203,12 +203,14 @@ def patient_table() -> tuple[dict[str, Any], Any]:
 
 
 def patients_by_gamma(claims: Claims, folder: Path) -> dict[str, Any]:
-    """Small counts of the same table at every smaller gamma."""
+    """Small counts of the same table at every smaller gamma; rows that do not fill a group are left out."""
     del claims, folder
-    public, disease = patient_table()
-    pool = draw_pool(public, disease, 1, 10, QUERIES // 5, SEED)
+    everyone, diseases = patient_table()
     table: dict[str, Any] = {}
     for gamma in range(2, PATIENT_GAMMA):
+        rows = PATIENTS - PATIENTS % gamma
+        public, disease = {name: each[:rows] for name, each in everyone.items()}, diseases[:rows]
+        pool = draw_pool(public, disease, 1, 10, QUERIES // 5, SEED)
         answers = splu_answers(pool, disease, DISEASES, gamma, SEED + gamma)
         row = {label: pool.error(each) for label, (each, _) in answers.items()}
         others = anatomy_answers(pool, disease, DISEASES, gamma, SEED + gamma)
