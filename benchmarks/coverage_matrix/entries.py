@@ -138,7 +138,8 @@ def _ratio(held: npt.NDArray[Any], asked: npt.NDArray[Any]) -> tuple[float, floa
 def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any]) -> tuple[float, float]:
     """Root of stated over real mean squares, every question counting alike; and its standard error.
 
-    A question that is in the class in few releases says nothing by itself and is left out.
+    A question that is in the class in few releases says nothing by itself and is left out; and so is a number that never
+    erred, which has no spread: a release that cannot call it exact states the error of a row or so.
     """
     has_both = np.isfinite(real) & np.isfinite(stated)
     kept = has_both.sum(axis=0) >= FEWEST_RELEASES
@@ -147,13 +148,11 @@ def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any]) -> tuple[float, fl
     real, stated = (np.where(has_both, each, 0.0)[:, kept] for each in (real, stated))
     number = has_both[:, kept].sum(axis=0)
     scale = (real.sum(axis=0) + stated.sum(axis=0)) / 2 / number
-    is_free = scale > 0
+    is_free = (scale > 0) & (real.sum(axis=0) > 0)
     if not is_free.any():
         return math.nan, math.nan
     real, stated = (each[:, is_free] / (scale * number)[is_free] for each in (real, stated))
     mean_real, mean_stated = real.sum(), stated.sum()
-    if not mean_real:
-        return math.inf, math.nan
     ratio = mean_stated / mean_real
     by_release = stated.sum(axis=1) - ratio * real.sum(axis=1)
     error = math.sqrt(float(np.sum(by_release**2))) / mean_real

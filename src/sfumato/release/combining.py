@@ -97,5 +97,6 @@ def _side_by_side(first: Answer, second: Answer, changes: Estimates) -> Estimate
         known_bounds(*np.array(ends).T),
         np.array([each.certainty for each in both], np.int8),
         skews=changes.skews,
+        terms=changes.terms,
         leeway=tuple(np.array([each.leeway or (0.0, 0.0) for each in both]).T),
     )

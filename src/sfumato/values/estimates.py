@@ -17,6 +17,7 @@ from sfumato.values.bounds import MOST_CONFIDENT
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
+from sfumato.values.terms import Terms
 
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
@@ -67,6 +68,8 @@ class Estimates:
     skews
         Gives, ``(n,)``, the covariance of each estimate with its estimated variance: an interval leans by it. Normal
         intervals when not given.
+    terms
+        What a combination was made of, where that says more of its intervals than its own variance does.
     fourth_cumulants
         Of the errors, ``(n,)``, where their tails are heavier than normal ones: intervals are then wider.
     leeway
@@ -90,6 +93,7 @@ class Estimates:
     certainty: Certainties = field(default_factory=lambda: all_claim(Certainty.ESTIMATED, 0))
     limits: Limits | None = None
     skews: Callable[[], Floats] | None = None
+    terms: Terms | None = None
     fourth_cumulants: Floats | None = None
     leeway: tuple[Floats, Floats] | None = None
     left_open: LeftOut | Ends | None = None
@@ -134,12 +138,10 @@ class Estimates:
         of an estimate, a score interval unless the errors' law is known, with its leeway, cut at what is certain; of
         one that is open, whatever lies between its two ends, with the error of each.
         """
-        quantile = normal_quantile(confidence_level)
         if self.limits is not None:
             low, high = self.limits(confidence_level)
         else:
-            quantiles = heavier_quantiles(quantile, self.variances, self.fourth_cumulants)
-            low, high = score_limits(self.values, self.variances, self._slopes(), quantiles)
+            low, high = self.by_chance(confidence_level)
             if self.leeway is not None:
                 low, high = low - self.leeway[0], high + self.leeway[1]
         if self.left_open is not None:
@@ -151,8 +153,19 @@ class Estimates:
         low = np.where(is_certain, least, np.clip(low, least, most))
         return low, np.where(is_certain, most, np.clip(high, least, most))
 
-    def _slopes(self) -> Floats:
-        """How much each variance changes with its number."""
+    def by_chance(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """Ends of intervals of errors by chance alone, ``(n,)`` each: nothing of leeway or of what is certain is in them."""
+        if self.terms is not None:
+            below, above = self.terms.reaches(self, confidence_level)
+            return self.values - below, self.values + above
+        return score_limits(self.values, self.variances, self.slopes(), self.quantiles(confidence_level))
+
+    def quantiles(self, confidence_level: float) -> float | Floats:
+        """Half-widths of normal intervals in standard errors; of each number where tails are heavier."""
+        return heavier_quantiles(normal_quantile(confidence_level), self.variances, self.fourth_cumulants)
+
+    def slopes(self) -> Floats:
+        """How much each variance changes with its number, ``(n,)``."""
         nothing = np.zeros(self.values.size)
         if self.skews is None:
             return nothing
@@ -209,6 +222,7 @@ class Estimates:
             known_bounds(*bounds),
             certainty,
             skews=self._combined_skews(weights, variances),
+            terms=None if self.skews is None else Terms(self, weights),
             # They add up like fourth powers, as far as the terms are independent.
             fourth_cumulants=None if self.fourth_cumulants is None else weights**4 @ self.fourth_cumulants,
             leeway=self._combined_leeway(weights),

@@ -234,13 +234,66 @@ def test_the_interval_of_a_sum_leans_as_its_terms_do():
     assert high[0] - 30 > 30 - low[0]
 
 
-def test_the_interval_of_a_difference_leans_by_what_its_terms_do_not_cancel():
-    """Of two equal ones not at all: (1 - 1) / 20."""
-    equal = Estimates(
-        np.array([10.0, 10.0]), np.array([10.0, 10.0]), np.eye(2) * 10, skews=lambda: np.full(2, 10.0)
+POISSON = Estimates(
+    np.array([10.0, 10.0, 40.0]),
+    np.array([10.0, 10.0, 40.0]),
+    np.diag([10.0, 10.0, 40.0]),
+    skews=lambda: np.array([10.0, 10.0, 40.0]),
+)
+"""Counts whose variance is the count: score intervals of 10 are 5.43 to 18.41 (Wilson's, by hand), and lean."""
+
+
+def test_the_interval_of_a_difference_reaches_as_far_as_those_of_its_terms_together():
+    """By hand: 10 reaches 4.57 down and 8.41 up, so 10 - 10 reaches sqrt(4.57^2 + 8.41^2) = 9.57 either way."""
+    low, high = POISSON.linear(np.array([[1.0, -1.0, 0.0]])).intervals(0.95)
+    assert high[0] == pytest.approx(-low[0])
+    assert high[0] == pytest.approx(math.hypot(10 - 5.43, 18.41 - 10), abs=0.01)
+
+
+def test_the_interval_of_a_difference_is_that_of_its_opposite_turned_round():
+    """To the other side and as far, whatever its terms weigh."""
+    low, high = POISSON.linear(np.array([[1.0, 0.0, -0.5], [-1.0, 0.0, 0.5]])).intervals(0.95)
+    assert low[0] == pytest.approx(-high[1])
+    assert high[0] == pytest.approx(-low[1])
+
+
+def test_differences_whose_errors_go_together_are_surer_than_apart():
+    """Two Poisson counts with a correlation of 0.6: 2 r l u less, by the same two reaches."""
+    covariance = np.array([[10.0, 6.0], [6.0, 10.0]])
+    tied = Estimates(np.full(2, 10.0), np.full(2, 10.0), covariance, skews=lambda: np.full(2, 10.0))
+    _, high = tied.linear(np.array([[1.0, -1.0]])).intervals(0.95)
+    reach, other = 10 - 5.43, 18.41 - 10
+    assert high[0] == pytest.approx(math.sqrt(reach**2 + other**2 - 2 * 0.6 * reach * other), abs=0.01)
+
+
+def test_a_term_that_says_its_own_interval_is_taken_at_its_word():
+    """Counts whose law knows that they lie 1 below to 9 above: their difference 9.06 either way; one times 2 is 2 and 18."""
+    told = Estimates(
+        np.full(2, 10.0),
+        np.full(2, 4.0),
+        4 * np.eye(2),
+        limits=lambda level: (np.full(2, 9.0), np.full(2, 19.0)) if level == 0.95 else None,
+        skews=lambda: np.zeros(2),
     )
-    low, high = equal.linear(np.array([[1.0, -1.0]])).intervals(0.95)
-    assert high[0] == pytest.approx(-low[0]) == pytest.approx(1.959964 * 20**0.5, rel=1e-6)
+    low, high = told.linear(np.array([[1.0, -1.0], [2.0, 0.0]])).intervals(0.95)
+    assert low == pytest.approx([-math.hypot(1, 9), 18])
+    assert high == pytest.approx([math.hypot(9, 1), 38])
+    # A sum is judged by its variance: two reaches to one side would be too far.
+    assert told.linear(np.ones((1, 2))).intervals(0.95)[1] == pytest.approx([20 + 1.959964 * 8**0.5])
+
+
+def test_a_difference_of_what_may_be_anything_may_be_anything():
+    """An endless term leaves the difference endless, not without a number, however its errors go with the other's."""
+    covariance = np.array([[4.0, 2.0], [2.0, 4.0]])
+    told = Estimates(
+        np.full(2, 10.0),
+        np.full(2, 4.0),
+        covariance,
+        limits=lambda level: (np.full(2, 9.0), np.full(2, np.inf + 0 * level)),
+        skews=lambda: np.zeros(2),
+    )
+    low, high = told.linear(np.array([[1.0, -1.0]])).intervals(0.95)
+    assert (low[0], high[0]) == (-math.inf, math.inf)
 
 
 LOOSE = Estimates(

@@ -152,17 +152,19 @@ def test_quotas_above_a_fifth_are_rounded_like_large_ones():
     np.testing.assert_allclose(cut((950, 20, 30), rows_per_group=10.0)[:3, :3], expected, rtol=1e-6)
 
 
+FALLING = SampledRows(
+    sensitive="job",
+    distortion=UniformDistortion(retention=0.5, size=2),
+    groups=("sex",),
+    rows_per_group=50,
+    is_smallest=True,
+    caps_fall_with_frequency=True,
+)
+
+
 def test_groups_are_cut_by_their_own_most_frequent_value():
-    """Half kept, two values: estimated shares 1, 1/2 and 9/10, and f^2 (p + q) / (f p + q) of the rows."""
-    some = SampledRows(
-        sensitive="job",
-        distortion=UniformDistortion(retention=0.5, size=2),
-        groups=("sex",),
-        rows_per_group=50,
-        is_smallest=True,
-        caps_fall_with_frequency=True,
-    )
-    found = some.cut_sizes(np.array([[75.0, 25.0], [50.0, 50.0], [30.0, 70.0]]))
+    """Half kept, two values: shares 1, 1/2 and 9/10, and f^2 (p + q) / (f p + q) of the rows."""
+    found = FALLING.cut_sizes(np.full(3, 100.0), np.array([1.0, 0.5, 0.9]))
     assert found.tolist() == pytest.approx([100, 37.5, 100 * 0.75 * 0.81 / 0.7])
 
 
@@ -194,3 +196,19 @@ def test_caps_by_frequency_stay_between_even_and_all():
     )
     found = law.cut_sizes(np.array([[80.0, 0.0], [40.0, 40.0], [0.0, 0.0]]))
     assert found.tolist() == pytest.approx([80, 30, 0])
+
+
+def test_groups_that_differ_by_chance_alone_are_cut_alike():
+    """Ten groups of 40 with 20 rows of each value, give or take: no more than chance, so all have the shares of all rows."""
+    shifts = np.tile([-2.0, 2.0], 5)
+    rows = np.stack([20 + shifts, 20 - shifts], axis=1)
+    assert FALLING.estimated_cut_sizes(rows).tolist() == pytest.approx([40 * 0.375] * 10)
+    # One by one each would look like a group with more of one value: (20 + 4) / 40 of it.
+    assert FALLING.estimated_cut_sizes(rows[:1])[0] == pytest.approx(40 * 0.6**2 * 0.75 / (0.6 / 2 + 0.25))
+
+
+def test_groups_that_differ_surely_are_cut_by_what_they_are():
+    """Groups of 10,000 rows that were hardly cut, all of one value and half and half: chance is a thousandth of what they differ by."""
+    rows = np.tile([[7_500.0, 2_500.0], [5_000.0, 5_000.0]], (5, 1))
+    found = FALLING.model_copy(update={"rows_per_group": 9_000.0}).estimated_cut_sizes(rows)
+    assert found[:2].tolist() == pytest.approx([10_000, 3_750], rel=0.02)

@@ -29,6 +29,7 @@ def sampling(factor, *, has_exact_sizes=True, rows_per_group=10.0):
         scale_factors=lambda sizes: np.full(sizes.shape, float(factor)),
         rows_per_group=rows_per_group,
         is_smallest=False,
+        has_estimated_factors=False,
         has_exact_sizes=has_exact_sizes,
     )
 

@@ -36,6 +36,13 @@ def fixed_by_group(one: Parts, other: Parts, effects: Floats, *, is_diagonal: bo
     >>> fixed_by_group(parts, parts, np.array([1.0, 10.0])).tolist()
     [[259.0, 6.0], [6.0, 4.0]]
     """
+    if one.cells == other.cells == 1:
+        # One question with one other, which is most of what is asked: sparse matrices take three times as long.
+        sums = [
+            np.bincount(each.groups, weights=each.values, minlength=effects.size) for each in (one, other)
+        ]
+        whole = np.array([float(np.sum(effects * sums[0] * sums[1]))])
+        return whole if is_diagonal else whole[:, None]
     from scipy.sparse import csr_array
 
     left: Any

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.chance.distortion import TwoValued, UniformDistortion, contract
+from sfumato.chance.distortion import TwoValued, UniformDistortion, contract, squared
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.laws.asking import feasible, names_of, require_small, shape_of
@@ -18,6 +18,7 @@ from sfumato.laws.base import Law, Published
 from sfumato.laws.believing import GroupedRows
 from sfumato.laws.fitting import refuse_unfit_matrices
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
+from sfumato.methods.sample_perturb_scale.law.group_frequencies import largest_frequencies
 from sfumato.methods.sample_perturb_scale.law.sampled_counts import SampledCounts
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
 from sfumato.values.arrays import Floats
@@ -129,18 +130,17 @@ class SampledRows(Law):
         """
         return np.maximum(1.0, np.asarray(sizes, dtype=np.float64) / self.rows_per_group)
 
-    def cut_sizes(self, rows: Floats) -> Floats:
+    def cut_sizes(self, sizes: Floats, largest: Floats) -> Floats:
         """Sizes at which groups cut to the smallest sample would be scaled as much as these are, ``(groups,)``.
 
         Parameters
         ----------
-        rows
-            ``(groups, m)``: published rows by sensitive value, copies included.
+        sizes, largest
+            Of every group: its rows, and the largest frequency of a sensitive value.
 
         Notes
         -----
-        The cap at a frequency f is that at 1 times ``(f p + q) / ((p + q) f^2)`` with q = (1 - p)/m (Han 2016, eq. 4.9). The
-        largest of several estimated frequencies is rather too large, and errors rather too wide.
+        The cap at a frequency f is that at 1 times ``(f p + q) / ((p + q) f^2)`` with q = (1 - p)/m (Han 2016, eq. 4.9).
 
         Examples
         --------
@@ -150,18 +150,31 @@ class SampledRows(Law):
         ...     sensitive="job", distortion=UniformDistortion(retention=0.5, size=2), groups=("sex",), rows_per_group=50,
         ...     is_smallest=True, caps_fall_with_frequency=True,
         ... )
-        >>> law.cut_sizes(np.array([[75.0, 25.0], [50.0, 50.0]])).round(6).tolist()
+        >>> law.cut_sizes(np.array([100.0, 100.0]), np.array([1.0, 0.5])).round(6).tolist()
         [100.0, 37.5]
         """
-        sizes = rows.sum(axis=1)
         if not self.caps_fall_with_frequency:
             return np.asarray(sizes)
         kept, elsewhere = self.distortion.retention, (1 - self.distortion.retention) / self.distortion.size
-        estimates = contract(rows, [None, self.distortion.inverse_on_axis])
-        largest = estimates.max(axis=1, initial=0.0) / np.maximum(sizes, 1.0)
         frequency = np.clip(largest, 1 / self.distortion.size, 1.0)
         higher = (frequency * kept + elsewhere) / ((kept + elsewhere) * frequency**2)
         return np.asarray(sizes / higher)
+
+    def estimated_cut_sizes(self, rows: Floats) -> Floats:
+        """The same from published rows by sensitive value, copies included, ``(groups, m)``.
+
+        How far a group was cut says how sure its frequencies are, and these say how far it was cut: the second round
+        begins with what the first found.
+        """
+        sizes, inverse = rows.sum(axis=1), self.distortion.inverse_on_axis
+        estimates = contract(rows, [None, inverse])
+        of_rows = np.maximum(contract(rows, [None, squared(inverse)]) - estimates, 0.0)
+        effects = np.ones_like(sizes)
+        for _ in range(2):
+            largest = largest_frequencies(estimates, of_rows * effects[:, None], sizes)
+            cut = self.cut_sizes(sizes, largest)
+            effects = np.add(*self._sampling.effects(cut))
+        return cut
 
     def grouped_rows(self, published: Published, public: Sequence[str], sensitive: str) -> GroupedRows | None:
         """Rows that were drawn, each counted once; a row of a group that was cut is among them by chance."""
@@ -201,7 +214,12 @@ class SampledRows(Law):
     @property
     def _sampling(self) -> Sampling:
         return Sampling(
-            self.distortion, self.scale_factors, self.rows_per_group, self.is_smallest, self.has_exact_sizes
+            self.distortion,
+            self.scale_factors,
+            self.rows_per_group,
+            self.is_smallest,
+            self.caps_fall_with_frequency,
+            self.has_exact_sizes,
         )
 
     def consistent(
@@ -255,7 +273,9 @@ class SampledRows(Law):
             ``(groups, m)``.
         """
         published = contract(true_counts, [None, self.distortion.on_axis])
-        sizes, cut = published.sum(axis=1), self.cut_sizes(published)
+        sizes = published.sum(axis=1)
+        largest = true_counts.max(axis=1, initial=0.0) / np.maximum(sizes, 1.0)
+        cut = self.cut_sizes(sizes, largest)
         blocks = GroupBlocks({}, published, sizes, np.arange(len(published)), cut, has_outside=False)
         every = np.ones(len(published), dtype=bool)
         sums = self._sampling.add_up(
@@ -290,4 +310,4 @@ class SampledRows(Law):
         blocks = GroupBlocks.of(occupied, names, self.groups, self.sensitive, self.distortion.size)
         if not self.caps_fall_with_frequency:
             return blocks
-        return replace(blocks, cut_sizes=self.cut_sizes(blocks.rows_of_groups())[blocks.groups])
+        return replace(blocks, cut_sizes=self.estimated_cut_sizes(blocks.rows_of_groups())[blocks.groups])

@@ -54,6 +54,7 @@ class Sampling:
     scale_factors: Callable[[Floats], Floats]
     rows_per_group: float
     is_smallest: bool
+    has_estimated_factors: bool
     has_exact_sizes: bool
 
     def add_up(
@@ -102,6 +103,10 @@ class Sampling:
             # of 2, and smaller than there beyond 2.
             worst = np.minimum(factor, math.sqrt(2))
             relative_variance = 3 - worst - 2 / worst
+        if self.has_estimated_factors:
+            # Not w itself but what it is about is known: beyond the square root of 2, v is no less than its mean of 1/6.
+            up_to_two = 3 - np.minimum(factor, 2) - 2 / np.minimum(factor, 2)
+            relative_variance = np.minimum(relative_variance, np.maximum(up_to_two, 1 / (6 * factor)))
         return factor, np.where(factor > 1, relative_variance, 0.0)
 
     def moments(self, selector: AxisMatrix) -> tuple[Floats, Floats]:
