@@ -5,21 +5,25 @@ run once; then what covered less than 95 % is run again with fresh seeds, by a r
 (``judging.settled``): after 400, 800, 1,600 and every 1,600 further releases an entry is done when its coverage lies
 two standard errors above 93.5 %, or three below, and at the latest when it is known to 0.3 points. Only
 what still waits is asked, and tables in which no count of its size comes up are not published. Intervals of consistent
-counts hold the unbiased ones, and it is these that are asked again. Exits with 1 when an entry fails.
+counts hold the unbiased ones, and it is these that are asked again. ``--anew KIND`` asks one kind of answers anew of the
+releases of first runs, for a change that concerns no other. Exits with 1 when an entry fails.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 import time
 from pathlib import Path
 
+from coverage_matrix.entries import Key
 from coverage_matrix.page import write_page
+from coverage_matrix.questions import CLASSES
 from coverage_matrix.results import FOLDER, Part, Results
 from coverage_matrix.settings import SETTINGS, Setting
 from coverage_matrix.tables import SKEWS
-from coverage_matrix.trying import run_trial
+from coverage_matrix.trying import TARGETS, run_trial
 
 RELEASES = 400
 """Of a first run."""
@@ -33,6 +37,13 @@ def main() -> int:
     parser.add_argument(
         "--check", action="store_true", help="results of intervals that are made otherwise today are run anew"
     )
+    parser.add_argument(
+        "--anew",
+        action="append",
+        default=[],
+        metavar="KIND",
+        help="forget this kind of answers, such as contrast, and ask it anew of the releases of the first run",
+    )
     parser.add_argument("--page-only", action="store_true", help="write the page from what there is")
     arguments = parser.parse_args()
     known = {each.name: each for each in SETTINGS}
@@ -42,8 +53,11 @@ def main() -> int:
     chosen = [known[name] for name in arguments.names] or list(SETTINGS)
     if arguments.check:
         put_aside(chosen)
-    if not arguments.page_only:
-        run_missing(chosen, time.monotonic() + 60 * arguments.minutes)
+    until = time.monotonic() + 60 * arguments.minutes
+    if arguments.anew:
+        ask_anew(chosen, arguments.anew, until)
+    elif not arguments.page_only:
+        run_missing(chosen, until)
     return int(write_page([Results.of(setting, skew) for setting in SETTINGS for skew in SKEWS]) > 0)
 
 
@@ -53,6 +67,28 @@ def put_aside(settings: list[Setting], folder: Path = FOLDER) -> None:
         if results.parts and results.were_made_otherwise():
             results.path(folder).unlink()
             print(f"{results.setting.name}, {results.skew}: made otherwise today, put aside", flush=True)
+
+
+def ask_anew(settings: list[Setting], kinds: list[str], until: float, folder: Path = FOLDER) -> None:
+    """Some kinds of answers once more, of the same releases as in the first run; what is known of others stays."""
+    keys = frozenset(Key(*each) for each in itertools.product(kinds, TARGETS, CLASSES))
+    for results in [Results.of(setting, skew, folder) for setting in settings for skew in SKEWS]:
+        if results.parts and time.monotonic() < until:
+            first = results.parts[0]
+            trial = run_trial(
+                results.setting,
+                results.skew,
+                releases=first.releases,
+                seed=first.seed,
+                only=keys,
+                again=False,
+            )
+            results.replace_kinds(kinds, trial)
+            results.write(folder)
+            print(
+                f"{results.setting.name}, {results.skew}: {len(trial.entries)} entries anew",
+                flush=True,
+            )
 
 
 def run_missing(settings: list[Setting], until: float, folder: Path = FOLDER) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ class Results:
             abs(today[kind] - width) > 1e-4 * max(width, 1) for kind, width in known.items()
         )
 
+    def replace_kinds(self, kinds: Collection[str], trial: Trial) -> None:
+        """Put what a first run says anew of some kinds of answers in the place of all that was known of them."""
+        for part in self.parts:
+            part.trial = _without(part.trial, kinds)
+        first = self.parts[0].trial
+        self.parts[0].trial = replace(
+            first,
+            entries=first.entries | trial.entries,
+            refusals=first.refusals | trial.refusals,
+            widths=first.widths | trial.widths,
+        )
+
     def again(self, key: Key) -> Entry | None:
         """An entry over all further runs."""
         found = [part.trial.entries[key] for part in self.parts[1:] if key in part.trial.entries]
@@ -117,3 +130,13 @@ class Results:
         """Releases of the next further run: as many as all before it, within limits."""
         made = sum(part.releases for part in self.parts[1:])
         return min(max(made, FEWEST_IN_A_PART), MOST_IN_A_PART)
+
+
+def _without(trial: Trial, kinds: Collection[str]) -> Trial:
+    """A trial that says nothing of some kinds of answers; widths and refusals are known by kind and target."""
+
+    def others(by_kind: dict[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in by_kind.items() if name.rsplit(", ", 1)[0] not in kinds}
+
+    entries = {key: each for key, each in trial.entries.items() if key.kind not in kinds}
+    return replace(trial, entries=entries, refusals=others(trial.refusals), widths=others(trial.widths))

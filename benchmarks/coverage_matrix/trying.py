@@ -118,7 +118,13 @@ class Trial:
 
 
 def run_trial(
-    setting: Setting, skew: Skew, *, releases: int, seed: int, only: frozenset[Key] | None = None
+    setting: Setting,
+    skew: Skew,
+    *,
+    releases: int,
+    seed: int,
+    only: frozenset[Key] | None = None,
+    again: bool = True,
 ) -> Trial:
     """Redraw a population's table, publish it and ask, as often as is said.
 
@@ -127,10 +133,13 @@ def run_trial(
     only
         Entries that are looked at. A question is then asked where a count of a size that is looked at comes up, and
         a table in which none does is not published: what is asked of one table does not depend on the others.
+    again
+        Whether these wait for a further run, which asks everything of every release; else they are asked as a first run
+        asks them.
     """
     people = setting.table(population(skew))
     noise = NoiseSource.seeded(seed)
-    trial = _Asking(people, releases, only)
+    trial = _Asking(people, releases, only, again=again and only is not None)
     for number in range(releases):
         drawn = redrawn(people, noise.named(f"table {number}"))
         if trial.questions and not trial.wanted(number, drawn):
@@ -147,8 +156,10 @@ def run_trial(
 class _Asking:
     """Asks every release its questions and keeps what came of them."""
 
-    def __init__(self, people: PrivateTable, releases: int, only: frozenset[Key] | None) -> None:
-        self.people, self.releases, self.only = people, releases, only
+    def __init__(
+        self, people: PrivateTable, releases: int, only: frozenset[Key] | None, *, again: bool
+    ) -> None:
+        self.people, self.releases, self.only, self.again = people, releases, only, again
         self.held: dict[tuple[int, Target], Held] = {}
         self.questions: tuple[Sized, ...] = ()
         self.refused: list[str] = []
@@ -170,7 +181,7 @@ class _Asking:
 
     def ask(self, number: int, release: Release, drawn: PrivateTable) -> None:
         """Whatever is looked at and may still say something."""
-        self.questions = self.questions or questions_for(release, self.people, again=self.only is not None)
+        self.questions = self.questions or questions_for(release, self.people, again=self.again)
         asked = {target: Asked(release, target) for target in TARGETS}
         for place, target in self.wanted(number, drawn):
             self._ask(number, place, asked[target], drawn)

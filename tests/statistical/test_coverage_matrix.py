@@ -23,6 +23,7 @@ from sfumato.testing import release_in_memory
 pytestmark = pytest.mark.statistical
 
 RESPONSE = SETTINGS[0]
+CONTRAST = Key("contrast", "table", "100+")
 JOINT = Key("joint", "table", "10-99")
 GOOD = Entry(
     answers=20_000, certain=0, wrong=0, intervals=20_000, coverage=0.951, coverage_error=0.0015, below=0.025,
@@ -161,6 +162,27 @@ def test_intervals_that_are_made_otherwise_are_known_by_their_widths(tmp_path, m
     sabotage(monkeypatch, LAWS.get("perturbed-rows"), too_narrow)
     running.put_aside([RESPONSE], tmp_path)
     assert not results.path(tmp_path).exists()
+
+
+def test_one_kind_of_answers_is_asked_anew_and_others_stay(tmp_path, monkeypatch):
+    """The same as a first run would say of it today; nothing else changes, and its further runs are forgotten."""
+    first = run_trial(RESPONSE, SKEWS[0], releases=3, seed=1)
+    results = Results(RESPONSE, SKEWS[0])
+    results.parts = [Part(1, 3, first), Part(2, 400, Trial({JOINT: GOOD, CONTRAST: GOOD}))]
+    results.write(tmp_path)
+    sabotage(monkeypatch, LAWS.get("perturbed-rows"), too_narrow)
+    running.ask_anew([RESPONSE], ["contrast"], math.inf, tmp_path)
+    found = Results.of(RESPONSE, SKEWS[0], tmp_path)
+    today = run_trial(RESPONSE, SKEWS[0], releases=3, seed=1)
+    for name, trial in (("contrast", today), ("joint", first), ("share", first)):
+        expected = {key: each.to_dict() for key, each in trial.entries.items() if key.kind == name}
+        assert {key: each.to_dict() for key, each in found.first.items() if key.kind == name} == expected
+        assert found.parts[0].trial.widths[f"{name}, table"] == pytest.approx(
+            trial.widths[f"{name}, table"], abs=1e-4
+        )
+    assert today.widths["contrast, table"] < first.widths["contrast, table"]
+    assert found.again(CONTRAST) is None
+    assert found.again(JOINT) == GOOD
 
 
 def test_runs_add_up_by_their_number_of_intervals():
