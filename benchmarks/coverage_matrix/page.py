@@ -20,7 +20,6 @@ from coverage_matrix.judging import (
     judge,
     simultaneous,
 )
-from coverage_matrix.known import cause_of
 from coverage_matrix.questions import CLASSES
 from coverage_matrix.results import Results
 from coverage_matrix.tables import ROWS, SKEWS
@@ -88,6 +87,7 @@ def write_page(every: Sequence[Results], path: Path = PAGE) -> int:
     for name in dict.fromkeys(each.setting.name for each in every):
         lines += _section([each for each in every if each.setting.name == name], verdicts)
     lines += _waiting(every)
+    lines += _unchecked(made)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return len(faults)
 
@@ -99,10 +99,9 @@ def _verdict(faults: int, pending: int, entries: int) -> str:
 
 def _faults(faults: Sequence[tuple[tuple[str, str, Key], Verdict]]) -> Iterator[str]:
     if faults:
-        yield "| setting | table | answers | about | count | what is wrong | why |\n|---|---|---|---|---|---|---|"
+        yield "| setting | table | answers | about | count | what is wrong |\n|---|---|---|---|---|---|"
         for (name, skew, key), verdict in faults:
-            told = f"{verdict.fault} | {cause_of(name, key)}"
-            yield f"| {name} | {skew} | {key.kind} | {key.target} | {key.size} | {told} |"
+            yield f"| {name} | {skew} | {key.kind} | {key.target} | {key.size} | {verdict.fault} |"
         yield ""
 
 
@@ -115,6 +114,22 @@ def _claims(made: Sequence[Results]) -> Iterator[str]:
         f"Of {answers:,} answers {certain:,} claimed to be exact or bounded, or ended at a certain bound; "
         f"{wrong or 'none'} of the claims {'were' if wrong > 1 else 'was'} wrong.\n"
     )
+
+
+def _unchecked(made: Sequence[Results]) -> Iterator[str]:
+    """Which kinds of answers were asked before widths were kept, by which intervals of today are known to be the same."""
+    older: dict[frozenset[str], list[str]] = {}
+    for each in made:
+        kinds = {key.kind for key in each.first}
+        checked = {name.rsplit(", ", 1)[0] for name in each.parts[0].trial.widths}
+        if kinds - checked:
+            older.setdefault(frozenset(kinds & checked), []).append(f"{each.setting.name} on {each.skew}")
+    if older:
+        yield "\n## What was asked of earlier code\n"
+        yield "These results say nothing of the widths of their intervals, so that it cannot be told whether they are still made so; `--check` runs them anew.\n"
+    for checked, names in older.items():
+        but = f" all but {', '.join(sorted(checked))}" if checked else ""
+        yield f"-{but or ' all answers'}: {'; '.join(names)}."
 
 
 def _waiting(every: Sequence[Results]) -> Iterator[str]:

@@ -242,3 +242,22 @@ def test_tables_have_counts_of_every_size(skew):
     assert (counts == 0).any()
     assert ((counts > 9) & (counts < 100)).any()
     assert (counts >= 100).any()
+
+
+def test_the_page_says_which_results_cannot_be_held_against_the_intervals_of_today(tmp_path):
+    """Those without widths of all that they answer; what was asked anew since is told apart."""
+    page = tmp_path / "coverage.md"
+    known = [
+        Results(RESPONSE, SKEWS[0], [Part(1, 400, Trial({JOINT: GOOD, CONTRAST: GOOD}))]),
+        Results(
+            RESPONSE,
+            SKEWS[1],
+            [Part(1, 400, Trial({JOINT: GOOD, CONTRAST: GOOD}, widths={"contrast, table": 9.0}))],
+        ),
+        Results(RESPONSE, SKEWS[2], [Part(1, 400, Trial({JOINT: GOOD}, widths={"joint, table": 9.0}))]),
+    ]
+    write_page(known, page)
+    told = page.read_text(encoding="utf-8").split("## What was asked of earlier code")[1]
+    assert f"- all answers: randomized-response on {SKEWS[0]}." in told
+    assert f"- all but contrast: randomized-response on {SKEWS[1]}." in told
+    assert SKEWS[2] not in told
