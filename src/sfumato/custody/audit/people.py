@@ -12,6 +12,7 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError
 from sfumato.laws.believing import Targets
 from sfumato.laws.believing.targets import places_among
+from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
 from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.merged_labels import labels_within
@@ -212,11 +213,11 @@ def refuse_other_rows(release: Release, people: People) -> None:
             "Give the table that was published from."
         )
     missing = int(np.maximum(counts - shown, 0).sum())
-    # Rows of rare values may have been dropped, and the others say nothing of them.
-    if missing and not release.manifest.method.get(DROPS_ROWS):
+    left_out = release.law.most_left_out(release) if isinstance(release.law, DecoyRows) else 0
+    if missing > left_out:
         raise DataError(
-            f"the table holds {counted(missing, 'row')} whose {', '.join(names)} the release has not as often, and it leaves nobody out. "
-            "Give the table that was published from, as it was then.",
+            f"the table holds {counted(missing, 'row')} whose {', '.join(names)} the release has not as often, and it leaves out "
+            f"{left_out or 'nobody'}{' at most' if left_out else ''}. Give the table that was published from, as it was then.",
             number_of_rows=missing,
         )
 
@@ -262,9 +263,6 @@ def refuse_the_same_people(people: People, outside: People) -> None:
             number_of_rows=outside.number,
         )
 
-
-DROPS_ROWS = "suppress_rarer_than"
-"""Parameter by which rows of rare values are left out of such a release."""
 
 EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows")
 """Laws whose first table shows everybody's public values as they are, once for each row."""

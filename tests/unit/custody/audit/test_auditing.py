@@ -337,3 +337,14 @@ def test_a_table_with_more_rows_than_were_published_is_refused(name):
     grown = rows.take(np.concatenate([np.arange(rows.number_of_rows), np.arange(40)]))
     with pytest.raises(DataError, match="the table holds 40 rows"):
         audit(release, PrivateTable(grown, table.schema, engine=table.engine), seed=1)
+
+
+def test_rows_that_groups_of_decoys_do_not_divide_are_no_other_table():
+    """Of 1,001 rows in pairs one was left out: the table is the right one, and one with ten more is not."""
+    table = sample_table(1_001)
+    release = release_in_memory(table, METHODS.members["splu-gen"](gamma=2), seed=1)
+    assert release.number_of_rows == 1_000
+    assert audit(release, table, repeats=3, seed=1).law_checks
+    grown = table.source.take(np.concatenate([np.arange(1_001), np.arange(10)]))
+    with pytest.raises(DataError, match=r"the table holds 11 rows .* leaves out 1 at most"):
+        audit(release, PrivateTable(grown, table.schema, engine=table.engine), seed=1)

@@ -394,7 +394,7 @@ def sizes_of_buckets(batches: Iterable[CodedBatch], most: int) -> Integers:
     for batch in batches:
         buckets = batch.codes[BUCKET]
         _refuse_other_numbers(buckets, most)
-        counted = np.bincount(buckets, minlength=len(sizes))
-        counted[: len(sizes)] += sizes
-        sizes = counted
+        if (more := int(buckets.max(initial=0)) + 1 - len(sizes)) > 0:
+            sizes = np.pad(sizes, (0, more))
+        np.add.at(sizes, buckets, 1)
     return sizes[1:]

@@ -115,7 +115,7 @@ class DecoyRows(Law):
         the groups were made largest first; counts of a sensitive value alone are answered even then.
         """
         drawn = [name for name in names_of(asked) if name in self.gamma_by_attribute]
-        most_left_out = self._most_left_out(published)
+        most_left_out = self.most_left_out(published)
 
         def single(name: str) -> DecoyCounts:
             mine = [each for each in asked if not {*names_of([each])} & {*drawn} - {name}]
@@ -139,7 +139,7 @@ class DecoyRows(Law):
             single, drawn, product, lambda name: self._model(published, name), published, asked, most_left_out
         )
 
-    def _most_left_out(self, published: Published) -> int:
+    def most_left_out(self, published: Published) -> int:
         """Rows that may be missing: a remainder that groups do not divide, and rows with values called rare.
 
         A value was left out wholly or not at all, so a rare one is among those that no published row shows.
