@@ -13,6 +13,7 @@
     ├── ReleaseError                      a release folder cannot be written or trusted
     │   ├── ReleaseExistsError            the output folder is already there
     │   ├── ReleaseDamagedError           a checksum, file or manifest is not as published
+    │   │   └── PromiseRefutedError       a release promises more than follows from its law
     │   └── ReleaseUnsupportedError       a format version, law or method this version does not know
     ├── LedgerError                       the ledger of releases cannot be used
     │   └── PublishedBeforeError          another release of the table adds to one that is still out

@@ -54,13 +54,13 @@ def test_beliefs_about_buckets_are_calibrated(alarm_budget, kind, bucket_size):
         )
 
 
-def one_of_each_group(kind, seed, perturbed=("value",), **settings):
+def one_of_each_group(kind, seed, perturbed=("value",), tables=None, **settings):
     """Stated probability and success of one guess from each group of some tables of 12,000 people, drawn from the group.
 
     Strong associations spread over all bins and leave many groups empty, so that they take more tables.
     """
     stated, is_right = [], []
-    for number in range(16 if kind == "strong associations" else 4):
+    for number in range(tables or (16 if kind == "strong associations" else 4)):
         people = linked_people(kind, 12_000, (seed + number) % 2**32)
         beliefs, right, groups = linking_guesses(people, 0.5, list(perturbed), number, **settings)
         order = np.random.default_rng(seed + number).permutation(groups.size)
@@ -85,25 +85,32 @@ def test_beliefs_of_linking_are_calibrated(alarm_budget, kind):
         alarm_budget.assert_rejects(calibration_p_value(alarm_budget, *twin), check)
 
 
-@pytest.mark.parametrize("kind", ["strong associations", pytest.param("long tail", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("kind", "tables"),
+    [
+        ("strong associations", 4),
+        pytest.param("strong associations", 16, marks=pytest.mark.slow),
+        pytest.param("long tail", 4, marks=pytest.mark.slow),
+    ],
+)
 def test_beliefs_of_linking_are_calibrated_where_public_values_are_perturbed_too(
-    alarm_budget, kind, monkeypatch
+    alarm_budget, kind, tables, monkeypatch
 ):
-    """Null: in every bin guesses are right within 5 points of what is stated. n = some 3,000 groups of 16 tables.
+    """Null: in every bin guesses are right within 5 points of what is stated. n = some 200 groups a table.
 
     Statistic: exact binomial at the nearest allowed probability, Bonferroni over bins. Twins: every group leaning on the
     overall shares only; and, in the long tail, where a value's categories say more than others of the same group do, groups
     that cannot lean on them. Groups that only the perturbed attribute tells apart share what is believed of them, so that
     the binomial is an approximation.
     """
-    check = alarm_budget.draw("beliefs of linking are calibrated, public values perturbed", pieces=2)
-    found = one_of_each_group(kind, check.seed, ("value", "two"))
+    check = alarm_budget.draw("beliefs of linking are calibrated, public values perturbed", pieces=3)
+    found = one_of_each_group(kind, check.seed, ("value", "two"), tables)
     alarm_budget.assert_passes(calibration_p_value(alarm_budget, *found), check)
     if kind == "strong associations":
-        twin = one_of_each_group(kind, check.seed, ("value", "two"), smoothing=256.0)
+        twin = one_of_each_group(kind, check.seed, ("value", "two"), tables, smoothing=256.0)
     else:
         monkeypatch.setattr(leaning, "by_attribute", lambda *_: iter(()))
-        twin = one_of_each_group(kind, check.seed, ("value", "two"))
+        twin = one_of_each_group(kind, check.seed, ("value", "two"), tables)
     alarm_budget.assert_rejects(calibration_p_value(alarm_budget, *twin), check)
 
 
