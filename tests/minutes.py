@@ -34,7 +34,9 @@ MOST = 15
 
 
 def part_of(test: str) -> str:
-    """The part that a test belongs to, by its path."""
+    """The part that a test belongs to, by its path; examples in files beside the folders are units."""
+    if Path(test.partition("::")[0]).parent == Path("tests"):
+        return "unit"
     return next(
         part for part, folders in PARTS.items() if any(test.startswith(f"{each}/") for each in folders)
     )

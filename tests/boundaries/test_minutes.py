@@ -26,10 +26,11 @@ def test_seconds_are_summed_by_part_and_tests_are_counted_once():
         "tests/unit/a/test_b.py::test_c[x\ty]\t2.0",
         "src/sfumato/errors.py::sfumato.errors.Nothing\t0.5",
         "tests/errata/test_li.py::test_d\t60",
+        "tests/minutes.py::tests.minutes.summed\t1.5",
     ]
     seconds, tests = minutes.summed(lines)
-    assert seconds == {"unit": 3.5, "recomputation": 60.0}
-    assert tests == {"unit": 2, "recomputation": 1}
+    assert seconds == {"unit": 5.0, "recomputation": 60.0}
+    assert tests == {"unit": 3, "recomputation": 1}
     with pytest.raises(StopIteration):
         minutes.part_of("tests/nowhere/test_e.py::test_f")
 

@@ -54,10 +54,10 @@ def fitted(formula, term):
     return analyse
 
 
-def covering(first, interaction, formula, term, truth, **how):
+def covering(first, interaction, formula, term, truth, *, number=REPLICATES, **how):
     """Releases of which the pooled interval holds the truth."""
     covered = 0
-    for seed in range(first, first + REPLICATES):
+    for seed in range(first, first + number):
         draws = impute(published(seed, interaction), draws=DRAWS, seed=seed, **how)
         pooled = draws.pool(fitted(formula, term))
         covered += pooled.low[0] <= truth <= pooled.high[0]
@@ -85,12 +85,13 @@ def test_pooled_fits_of_a_declared_model_cover(alarm_budget):
 def test_without_a_model_interactions_are_kept_and_an_omitted_one_is_lost(alarm_budget):
     """Null: 95 % of pooled intervals hold an interaction of 1.5 where no model is assumed. Statistic: number covered, exact binomial.
 
-    200 releases of new rows, 20 draws each. Twin: draws by the loglinear model that omits it.
+    200 releases of new rows, 20 draws each. Twin: 40 releases, draws by the loglinear model that omits it.
     """
     check = alarm_budget.draw("pooled interactions cover without a model")
     first = int(check.seed % 2**31)
     asked = 1.5, "y ~ a*b", "a = '1' : b = '1'", 1.5
     covered = covering(first, *asked, by=("a", "b", "y"))
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, REPLICATES, 0.95), check)
-    omitted = covering(first, *asked, model=TWO_WAY)
-    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(omitted, REPLICATES, 0.95), check)
+    # Hardly any holds it, which some releases show.
+    omitted = covering(first, *asked, number=40, model=TWO_WAY)
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(omitted, 40, 0.95), check)
