@@ -303,5 +303,8 @@ def test_cells_that_are_too_many_for_one_pass_are_counted_run_by_run(monkeypatch
     jobs = np.bincount(np.concatenate([each.codes["job"] for each in parts]), minlength=4)
     assert all(overall.tolist() == (jobs.tolist() if is_watched else [4 * rows]) for _, overall in turns)
     if rows == 60:
+        size = 4 if is_watched else 1
+        # Six buckets of five places and four jobs, and no run beyond the last of them.
+        assert len(turns) == -(-120 // (room // size * size))
         # Looked at in full, in vain and for its end; the watched values of all; then each run once.
         assert len(read) == 3 + is_watched + len(turns)
