@@ -6,10 +6,9 @@ import functools
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
 from array_tables import ArrayTable, published
-from coverage_matrix.tables import population
 from sfumato.chance.chosen_positions import ChosenPositions, PositionReader
 from sfumato.chance.randomness import NoiseSource
 from sfumato.data.personal_groups import PersonalGroups
@@ -19,9 +18,7 @@ from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
     fixed_size_quotas,
 )
 from sfumato.methods.sample_perturb_scale.law import sampled_counts
-from sfumato.testing import redrawn, release_in_memory
 from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.score_intervals import score_limits
 from sfumato.values.selection import Selection, Tabulation
 
 pytestmark = pytest.mark.statistical
@@ -166,8 +163,6 @@ def test_rare_values_outside_the_groups_cover(alarm_budget, where):
     Statistic: too few covered, exact binomial. Twin: normal intervals with the stated standard errors, which do not know
     how far the groups were cut that none was sampled of; they cover under 85 %.
     """
-    from scipy.stats import binom
-
     check = alarm_budget.draw("rare values outside the groups cover", pieces=2)
     design, private = SamplePerturbScale(retention=0.5, relative_error=0.6), tailed_table()
     truth, noise, covered = (
@@ -201,8 +196,6 @@ def test_counts_of_most_of_a_group_lean_to_the_right_side(alarm_budget, monkeypa
     Statistic: too few covered, exact binomial. Twin: intervals that lean as if the sample of a group could have any size,
     far above the estimate; they cover some 80 %.
     """
-    from scipy.stats import binom
-
     check = alarm_budget.draw("counts of most of a group cover")
     design, private, where = SamplePerturbScale(retention=0.5), mostly_table(), Selection((("note", (0,)),))
     truth, noise = private.count_by((), where).total, NoiseSource.seeded(check.seed)
@@ -313,8 +306,6 @@ def test_intervals_of_one_group_cover_where_two_rows_are_kept(alarm_budget):
     Three outcomes cannot cover 95 % exactly. Statistic: too few covered, exact binomial. Twin: intervals that
     treat copies as independent rows.
     """
-    from scipy.stats import binom
-
     check = alarm_budget.draw("sampled rows cover, two rows")
     design = SamplePerturbScale(retention=0.2, bound="exact")
     question = Selection((("place", (9,)), ("job", (0,))))
@@ -344,63 +335,3 @@ def test_independent_quotas_have_the_sizes_of_example_5(alarm_budget):
     observed = np.bincount(sizes - 14, minlength=3)
     alarm_budget.assert_passes(alarm_budget.chi_square_p_value(observed, expected), check)
     alarm_budget.assert_rejects(alarm_budget.chi_square_p_value([0, number, 0], expected), check)
-
-
-@pytest.mark.slow
-def test_differences_of_counts_outside_the_groups_cover(alarm_budget):
-    """Null: at least 93 % of the intervals of differences hold the truth. n = 600 releases of 3,000 rows, one of each.
-
-    Exact binomial, one side. An attribute of the groups with one outside them; two differences of counts of 14 to 22
-    rows, in turn. Twin: intervals that lean by what the counts' own leaning leaves of itself, of which some 82 % hold.
-    """
-    check = alarm_budget.draw("differences of counts outside the groups cover")
-    people, noise = population("strong associations"), NoiseSource.seeded(check.seed % 2**32)
-    pairs = (((4, 5), (4, 1)), ((5, 2), (5, 3)))
-    held = held_by_twin = 0
-    for number in range(600):
-        table = redrawn(people, noise.named(f"table {number}"))
-        release = release_in_memory(table, SamplePerturbScale(retention=0.5), seed=number)
-        weights = np.zeros((6, 6))
-        one, other = pairs[number % len(pairs)]
-        weights[one], weights[other] = 1, -1
-        estimates = release.counts(("region", "school")).estimates.linear(weights.reshape(1, -1))
-        (low,), (high,) = estimates.intervals(0.95)
-        truth = float((weights * table.count_by(("region", "school")).counts).sum())
-        held += low <= truth <= high
-        (low,), (high,) = score_limits(estimates.values, estimates.variances, estimates.slopes(), 1.96)
-        held_by_twin += low <= truth <= high
-    alarm_budget.assert_passes(float(binom.cdf(held, 600, 0.93)), check)
-    alarm_budget.assert_rejects(float(binom.cdf(held_by_twin, 600, 0.93)), check)
-
-
-@pytest.mark.slow
-def test_groups_are_not_taken_to_be_cut_further_than_they_were(alarm_budget):
-    """Null: by cap and group, errors are stated for no more than 1.1 times the rows that stand for others. n = 100 releases of 14,000 rows.
-
-    No sensitive value has more than a fifth of all rows, and groups differ by chance alone. Statistic: one-sided z of
-    the difference by release. Twin: caps at the largest of nine estimated frequencies, 1.3 times as many rows.
-    """
-    check = alarm_budget.draw("groups are not cut further than they were")
-    people, noise = population("no association", 14_000), NoiseSource.seeded(check.seed % 2**32)
-    names, found = ("sex", "age", "region", "job"), []
-    for number in range(100):
-        table = redrawn(people, noise.named(f"table {number}"))
-        release = release_in_memory(table, SamplePerturbScale(retention=0.5, cap="group"), seed=number)
-        published, true = (
-            each.count_by(names).counts.reshape(-1, 9).astype(float) for each in (release, table)
-        )
-        law, sizes = release.law, published.sum(axis=1)
-        of_most, of_true = (
-            law.cut_sizes(sizes, each.max(axis=1) / sizes)
-            for each in (published @ np.linalg.inv(law.distortion.dense()), true)
-        )
-        found.append(
-            [
-                float(sizes @ np.maximum(cut / law.rows_per_group - 1, 0))
-                for cut in (law.estimated_cut_sizes(published), of_most, of_true)
-            ]
-        )
-    stated, by_twin, real = np.array(found).T
-    for judge, rows in ((alarm_budget.assert_passes, stated), (alarm_budget.assert_rejects, by_twin)):
-        further = rows - 1.1 * real
-        judge(float(norm.sf(further.mean() / further.std() * 10)), check)

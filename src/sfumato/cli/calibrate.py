@@ -111,7 +111,8 @@ def calibrate(
     elif is_measured(method, settings):
         if private is None:
             raise ParameterError(
-                "this goal is kept by measuring risk and error, for which the private rows are needed. Give DATA; for std-error, --rows N lets the method's formulas answer.",
+                "this goal is kept by measuring risk and error, for which the private rows are needed. Give DATA; for "
+                "std-error, --rows N lets the method's formulas answer.",
                 parameter="goal",
             )
         chosen = choose_by_measuring(

@@ -198,6 +198,14 @@ class TestUniformIntegers:
         assert stream.uniform_codes(5, 3).tolist() == [0, 0, 1, 2, 1]
         assert stream.script == []
 
+    @pytest.mark.parametrize("bits", [1, 6, 8, 32])
+    def test_codes_of_a_power_of_two_are_equal_runs_of_words_too(self, bits):
+        """Each of 2**bits codes has 2**(64 - bits) words, and none is left over: the ends of the first, second and last run."""
+        run, size = 2 ** (64 - bits), 2**bits
+        stream = ScriptedStream(0, run - 1, run, LAST_WORD - run, LAST_WORD)
+        assert stream.uniform_codes(5, size).tolist() == [0, 0, 1, size - 2, size - 1]
+        assert stream.script == []
+
     @pytest.mark.parametrize(
         ("size", "dtype"),
         [(1, "u1"), (256, "u1"), (257, "u2"), (2**16, "u2"), (2**16 + 1, "u4"), (2**32, "u4")],

@@ -8,7 +8,10 @@ import pytest
 from coded_tables import table_of
 from sfumato import RandomizedResponse, audit
 from sfumato.attacks.posterior import PosteriorBelief
+from sfumato.chance.distortion.axes import TwoValued
+from sfumato.custody.audit.truth_checks import rows
 from sfumato.custody.audit.truth_checks.agreement import Alike
+from sfumato.custody.audit.truth_checks.p_values import bernstein
 from sfumato.errors import TooLargeError
 from sfumato.laws.believing import Targets
 from sfumato.laws.believing.targets import MOST_BELIEFS, MOST_VALUES
@@ -18,10 +21,10 @@ MANY = 30_000
 """Values whose matrix alone would take seven gigabytes."""
 
 
-def many_values(size, rows=4_000):
+def many_values(size, number=4_000):
     """A table of two regions (x0), and codes (s) that nobody could list by heart."""
     generator = np.random.default_rng(5)
-    codes = generator.integers(0, 2, rows), (size * generator.random(rows) ** 6).astype(np.int64)
+    codes = generator.integers(0, 2, number), (size * generator.random(number) ** 6).astype(np.int64)
     return table_of([2, size], codes)
 
 
@@ -81,3 +84,11 @@ def test_one_row_of_a_matrix_stands_for_all_where_they_are_alike():
     alike = Alike("job", *generator.integers(0, 9, (2, 6, 4)).astype(float))
     shares = np.array([0.1, 0.2, 0.3, 0.4])
     assert alike.against(shares[np.newaxis]) == alike.against(np.tile(shares, (4, 1)))
+
+
+@pytest.mark.parametrize("channel", [TwoValued(0.8, 0.2), np.array([[0.8, 0.2], [0.2, 0.8]])])
+def test_a_margin_is_judged_by_the_spread_of_single_draws(channel):
+    """100 rows of the first value, each shown with probability 0.8: 80 and 20 expected, of variance 100 * 0.8 * 0.2 = 16 both."""
+    found = rows._margin("job", np.array([60, 40]), np.array([100, 0]), channel)
+    assert found.p_value == pytest.approx(2 * bernstein(60, 80, 16))
+    assert found.p_value < 2 * bernstein(60, 80, 80)

@@ -9,6 +9,7 @@ from array_tables import ArrayTable
 from sampled_rows import SCHEMA, law
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
+from sfumato.methods.sample_perturb_scale.law.group_frequencies import largest_frequencies
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.values.certainty import Certainty
 from sfumato.values.schema import Attribute, Role, Schema
@@ -186,15 +187,9 @@ def test_caps_by_frequency_stay_between_even_and_all():
 
     A frequency of 1 is cut at the size itself, an even one at (0.5 * 0.5 + 0.25) / (0.75 * 0.25) = 8/3 less.
     """
-    law = SampledRows(
-        sensitive="job",
-        distortion=UniformDistortion(retention=0.5, size=2),
-        groups=("sex",),
-        rows_per_group=50,
-        is_smallest=True,
-        caps_fall_with_frequency=True,
-    )
-    found = [law.estimated_cut_sizes(np.array([each]))[0] for each in ([80.0, 0.0], [40.0, 40.0], [0.0, 0.0])]
+    found = [
+        FALLING.estimated_cut_sizes(np.array([each]))[0] for each in ([80.0, 0.0], [40.0, 40.0], [0.0, 0.0])
+    ]
     assert found == pytest.approx([80, 30, 0])
 
 
@@ -205,6 +200,14 @@ def test_groups_that_differ_by_chance_alone_are_cut_alike():
     assert FALLING.estimated_cut_sizes(rows).tolist() == pytest.approx([40 * 0.375] * 10)
     # One by one each would look like a group with more of one value: (20 + 4) / 40 of it.
     assert FALLING.estimated_cut_sizes(rows[:1])[0] == pytest.approx(40 * 0.6**2 * 0.75 / (0.6 / 2 + 0.25))
+
+
+def test_frequencies_are_drawn_in_by_the_root_of_what_is_no_chance():
+    """Squares of .02 from the shares of all, .01 of it by chance: half is kept of squares, so its root of frequencies."""
+    found = largest_frequencies(
+        np.array([[60.0, 40.0], [40.0, 60.0]]), np.full((2, 2), 50.0), np.full(2, 100.0)
+    )
+    assert found.tolist() == pytest.approx([0.5 + 0.1 * 0.5**0.5] * 2)
 
 
 def test_groups_that_differ_surely_are_cut_by_what_they_are():
