@@ -1,12 +1,21 @@
-"""Sampling, perturbing and scaling against plain perturbation of the same rows and columns."""
+"""Sampling, perturbing and scaling against DuckDB's copy and against plain perturbation of the same rows and columns.
+
+Twice the time of plain perturbation was allowed when that took 0.94 of DuckDB's copy. It takes less than two thirds of it now, so that what
+was allowed is held against what has not changed, the copy; the ratio to plain perturbation is stated beside it.
+"""
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from foundation import COPY
 from measuring import Measurement, census, finish, interleaved, run_python
+
+MOST = 2 * 0.94
+"""Times the processor time of DuckDB's copy: twice that of plain perturbation when this was set."""
 
 GROUPED_BY = ("age", "sex", "education", "race", "workclass")
 """Their occupied combinations number nearly a hundred thousand in ten million rows."""
@@ -63,16 +72,18 @@ def measure(rows: int, rounds: int) -> Iterator[Measurement]:
         {
             "sample": (SAMPLE, (data, schema, work / "release-sampled")),
             "perturb": (PERTURB, (data, schema, work / "release-perturbed-alone")),
+            "copy": (COPY, (data, work / "copy.parquet")),
         },
         rounds=rounds,
     )
-    sample, perturb = medians["sample"], medians["perturb"]
-    yield Measurement(
-        f"sample, perturb, scale / plain perturbation, {rows:,} rows in {count_groups(data, schema):,} groups, CPU",
-        sample.cpu / perturb.cpu,
-        2.0,
-        f"{sample} against {perturb}",
-    )
+    sample = medians["sample"]
+    for other, name, most in (("copy", "DuckDB's copy", MOST), ("perturb", "plain perturbation", math.inf)):
+        yield Measurement(
+            f"sample, perturb, scale / {name}, {rows:,} rows in {count_groups(data, schema):,} groups, CPU",
+            sample.cpu / medians[other].cpu,
+            most,
+            f"{sample} against {medians[other]}",
+        )
     tripled = census(3 * rows)
     large = run_python(SAMPLE, tripled, write_schema(tripled), work / "release-sampled-tripled")
     added = (large.megabytes - sample.megabytes) * 2**20 / (2 * rows)
