@@ -67,7 +67,7 @@ def in_random_order(
             waiting.append(_permuted(pile, ordering.stream(number)))
             rows += _rows(pile)
             if rows >= ROWS_PER_BATCH or (number == PILES - 1 and rows):
-                yield CodedBatch(_end_to_end(waiting), rows)
+                yield from _cut(_end_to_end(waiting), rows)
                 waiting, rows = [], 0
 
 
@@ -85,6 +85,13 @@ def _rows(columns: Columns) -> int:
 def _permuted(columns: Columns, stream: NoiseStream) -> Columns:
     order = stream.permutation(_rows(columns))
     return {name: column[order] for name, column in columns.items()}
+
+
+def _cut(columns: Columns, rows: int) -> Iterator[CodedBatch]:
+    """Rows in batches of nearly the same size: what is done with a batch must not take more memory where piles are large."""
+    pieces = max(rows // ROWS_PER_BATCH, 1)
+    for start, end in itertools.pairwise(part * rows // pieces for part in range(pieces + 1)):
+        yield CodedBatch({name: column[start:end] for name, column in columns.items()}, end - start)
 
 
 def _end_to_end(parts: list[Columns]) -> Columns:

@@ -61,6 +61,17 @@ def test_batches_given_out_are_not_tiny(tmp_path):
     assert all(size >= random_order.ROWS_PER_BATCH for size in sizes[:-1])
 
 
+def test_batches_given_out_do_not_grow_with_the_piles(tmp_path, monkeypatch):
+    """What is done with a batch takes as much memory at a billion rows as at ten million; the order stays."""
+    as_piles = shuffled((60_000, 40_000), tmp_path)
+    monkeypatch.setattr(random_order, "ROWS_PER_BATCH", 300)
+    given = list(in_random_order(batches((60_000, 40_000)), COLUMNS, NoiseSource.seeded(1), tmp_path))
+    # A pile has some 1,560 rows: five batches of nearly as many each.
+    assert all(300 <= batch.number_of_rows <= 375 for batch in given)
+    cut = [np.concatenate([batch.codes[name] for batch in given]) for name in ("a", "n")]
+    assert all(np.array_equal(one, other) for one, other in zip(as_piles, cut, strict=True))
+
+
 def test_another_source_gives_another_order(tmp_path):
     """The order comes from the noise and from nothing else."""
     first, second = shuffled((1_000,), tmp_path, seed=1)[1], shuffled((1_000,), tmp_path, seed=2)[1]
