@@ -321,9 +321,9 @@ def _merged(parts: list[tuple[Integers, Integers]]) -> tuple[Integers, Integers]
 
 
 def _distinct(rows: Integers, counts: Integers) -> tuple[Integers, Integers]:
-    """Different rows with the sums of their counts."""
-    _, first, place = np.unique(_keys(rows), return_index=True, return_inverse=True)
-    return rows[first], np.bincount(place, weights=counts, minlength=len(first)).astype(np.int64)
+    """Different rows, in order, with the sums of their counts."""
+    order, first = _runs(rows)
+    return rows[order[first]], np.add.reduceat(counts[order], first)
 
 
 def _numbered(rows: Integers) -> Integers:
@@ -334,20 +334,16 @@ def _numbered(rows: Integers) -> Integers:
     >>> _numbered(np.array([[7, 1], [7, 0], [7, 1]])).tolist()
     [1, 0, 1]
     """
-    return np.unique(_keys(rows), return_inverse=True)[1]
+    order, first = _runs(rows)
+    numbers = np.empty(len(rows), np.int64)
+    numbers[order] = np.repeat(np.arange(first.size), np.diff(first, append=len(rows)))
+    return numbers
 
 
-def _keys(rows: Integers) -> Integers:
-    """A number for each row, the same for equal rows and different for others; entries are not negative."""
-    ranges = [int(column.max(initial=0)) + 1 for column in rows.T]
-    keys = np.zeros(len(rows), np.int64)
-    if math.prod(ranges) <= 2**63:
-        for column, size in zip(rows.T, ranges, strict=True):
-            keys *= size
-            keys += column
-        return keys
-    # Numbered anew at every column, because the product of all ranges does not fit 64 bits.
-    for column in rows.T:
-        values, codes = np.unique(column, return_inverse=True)
-        keys = np.unique(keys * len(values) + codes, return_inverse=True)[1]
-    return keys
+def _runs(rows: Integers) -> tuple[Integers, Integers]:
+    """An order in which equal rows stand together, and where each run of them begins."""
+    order = np.lexsort(rows.T)
+    ordered = rows[order]
+    differs = np.ones(len(rows), np.bool_)
+    np.any(ordered[1:] != ordered[:-1], axis=1, out=differs[1:])
+    return order, np.flatnonzero(differs)

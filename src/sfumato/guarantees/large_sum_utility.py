@@ -140,7 +140,7 @@ def exact_threshold(gamma: int, relative_error: float, error_probability: float)
 
 def _tips(relative_error: float, last: int) -> Integers:
     """Counts beyond which answers must be off by one more to be wrong, and their neighbours, which rounding may mean."""
-    tips = np.arange(1, math.ceil(relative_error * last) + 1) / relative_error
+    tips = np.arange(1, relative_error * last + 1) / relative_error
     near = np.unique(np.floor(tips)[:, np.newaxis] + np.arange(-1, 2)).astype(np.int64)
     return near[(near >= 1) & (near <= last)]
 

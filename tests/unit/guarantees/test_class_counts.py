@@ -80,13 +80,13 @@ def test_cells_that_each_have_a_count(at_once, few, monkeypatch):
 
 
 @pytest.mark.parametrize("rows", [255, 256, 257, 512, 70_000])
-@pytest.mark.parametrize("few", [0, 10**6], ids=["in a byte", "in four"])
+@pytest.mark.parametrize("few", [3, 4, 10**6], ids=["in a byte", "just in four", "in four"])
 def test_counts_beyond_a_byte_are_counted_otherwise(rows, few, monkeypatch):
-    """Never as what is left of them: 256 rows would be none."""
+    """Never as what is left of them: 256 rows would be none. One class of four values has four cells."""
     monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", few)
     alike = CodedBatch({name: np.zeros(rows, np.int64) for name in NAMES}, rows)
     found = count_dense([alike], NAMES, RADICES, 4, rows)
-    assert (found is None) == (few == 0 and rows > 255)
+    assert (found is None) == (few == 3 and rows > 255)
     if found is not None:
         assert dense(found) == [(rows, 0, 0, 0)]
 
@@ -138,6 +138,8 @@ def test_too_many_combinations_are_not_held(monkeypatch, is_packed):
     assert either_way(parts, slice(0, None, 2), is_packed=is_packed) is not None
     monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", different)
     assert dense(either_way(parts, WHOLE, is_packed=is_packed)) == by_hand(parts)
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", 1)
+    assert either_way(parts, slice(0, None, 2), is_packed=is_packed).number_of_classes > 1
 
 
 @pytest.mark.parametrize("radices", [RADICES, [None, None, 4]], ids=["packed", "column by column"])
@@ -190,6 +192,20 @@ def test_rows_of_enormous_numbers_are_numbered_alike_when_they_are_equal(seed):
     pairs = {*zip(map(tuple, rows.tolist()), numbers, strict=True)}
     different = {*map(tuple, rows.tolist())}
     assert len(pairs) == len(different) == len({*numbers}) == max(numbers) + 1
+
+
+def test_rows_of_numbers_below_nothing_are_told_apart():
+    """In whatever column they stand: one and minus three is not none and minus one."""
+    rows = np.array([[1, -3], [0, -1], [1, -3], [-1, 1]])
+    numbers = class_counts._numbered(rows).tolist()
+    assert numbers[0] == numbers[2]
+    assert sorted({*numbers}) == [0, 1, 2]
+    different, counts = class_counts._distinct(rows, np.array([1, 2, 4, 8]))
+    assert dict(zip(map(tuple, different.tolist()), counts.tolist(), strict=True)) == {
+        (1, -3): 5,
+        (0, -1): 2,
+        (-1, 1): 8,
+    }
 
 
 def test_a_table_without_rows_has_no_class():
@@ -308,3 +324,43 @@ def test_cells_that_are_too_many_for_one_pass_are_counted_run_by_run(monkeypatch
         assert len(turns) == -(-120 // (room // size * size))
         # Looked at in full, in vain and for its end; the watched values of all; then each run once.
         assert len(read) == 3 + is_watched + len(turns)
+
+
+@pytest.mark.parametrize(("per_row", "is_run_by_run"), [(2, True), (1, False)])
+def test_runs_of_cells_are_counted_where_few_are_empty(monkeypatch, per_row, is_run_by_run):
+    """A hundred and twenty cells of sixty rows: two for each row are not too many."""
+    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 40)
+    monkeypatch.setattr(class_counts, "DENSE_PER_ROW", per_row)
+    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", 10)
+    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", 5)
+    parts = batches(number=4, rows=15)
+    # The last cell of all is there.
+    parts[0].codes.update(
+        {name: np.append(parts[0].codes[name][1:], last) for name, last in zip(NAMES, (5, 4, 3), strict=True)}
+    )
+
+    def scan(names):
+        return [CodedBatch({name: each.codes[name] for name in names}, 15) for each in parts]
+
+    turns = [each for each, _ in classes_of(scan, NAMES, RADICES, watched=4, rows=60)]
+    assert {isinstance(each, DenseClassCounts) for each in turns} == {is_run_by_run}
+    assert sorted(row for each in turns for row in dense(each)) == by_hand(parts)
+
+
+def test_a_run_that_one_byte_does_not_hold_is_read_in_quarters(monkeypatch):
+    """Four bytes a cell take the room of four times as many: 48 classes of four values are read as four times twelve."""
+    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", 0)
+    rows = [
+        CodedBatch(
+            {
+                "bucket": np.repeat([0, 9], 300),
+                "place": np.repeat([0, 2], 300),
+                "job": np.repeat([1, 3], 300),
+            },
+            600,
+        )
+    ]
+    read = []
+    found = list(class_counts._counted_within(lambda: read.append(1) or rows, NAMES, RADICES, 4, range(192)))
+    assert len(read) == 1 + 4
+    assert [dense(each) for each in found] == [[(0, 300, 0, 0)], [], [], [(0, 0, 0, 300)]]

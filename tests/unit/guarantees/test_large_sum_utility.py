@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -146,3 +149,25 @@ def test_the_tips_of_the_teeth_tell_the_threshold(monkeypatch, gamma, relative_e
 def test_a_threshold_of_millions_of_rows_is_found_at_once():
     """By the normal approximation (1.96 / 0.0003)^2 / 2, a little more for the teeth."""
     assert exact_threshold(2, 0.0003, 0.05) == pytest.approx((1.95996 / 0.0003) ** 2 / 2, rel=0.001)
+
+
+def tips_by_hand(relative_error, last):
+    """Counts up to the last beyond which the smallest wrong answer is off by one more, looked for in fractions."""
+    share = Fraction(relative_error)
+    return {
+        count for count in range(1, last + 1) if math.ceil(share * (count + 1)) > math.ceil(share * count)
+    }
+
+
+@pytest.mark.parametrize(("relative_error", "last"), [("0.3", 40), ("0.5", 21), ("0.9", 10)])
+def test_tips_are_where_answers_must_be_off_by_one_more_to_be_wrong(relative_error, last):
+    """With both neighbours of each, as far as counts go."""
+    near = {count + step for count in tips_by_hand(relative_error, last) for step in (-1, 0, 1)}
+    assert large_sum_utility._tips(float(relative_error), last).tolist() == sorted(
+        near & {*range(1, last + 1)}
+    )
+
+
+def test_no_tip_is_lost_to_rounding():
+    """7 / 0.07 is a little less than 100 in floats."""
+    assert tips_by_hand("0.07", 200) <= {*large_sum_utility._tips(0.07, 200).tolist()}

@@ -13,7 +13,7 @@ from sfumato.guarantees.amplification import Amplification
 from sfumato.guarantees.base import WHOLE_UNIT
 from sfumato.guarantees.belief_bound import BeliefBound
 from sfumato.guarantees.belief_growth import BeliefGrowth
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, delta_of_rho
 from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
 from sfumato.guarantees.k_anonymity import KAnonymity
 from sfumato.guarantees.l_diversity import LDiversity
@@ -74,6 +74,14 @@ def private(**changes):
 )
 def test_differential_privacy_within_another(stated, kept, is_within):
     """No more of epsilon, delta and rho, for the same neighbours and no fewer rows, given no more."""
+    assert stated.is_within(kept) is is_within
+
+
+@pytest.mark.parametrize(("part", "is_within"), [(5e-10, True), (2e-9, False)])
+def test_a_delta_that_concentration_gives_may_be_short_by_its_rounding(part, is_within):
+    """By half a billionth of it, and not by two."""
+    kept = private(epsilon=4.0, delta=1e-12, rho=0.1)
+    stated = private(epsilon=2.0, delta=delta_of_rho(0.1, 2.0) * (1 - part))
     assert stated.is_within(kept) is is_within
 
 

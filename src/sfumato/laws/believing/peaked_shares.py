@@ -77,8 +77,8 @@ def expected_shares(published: Floats, matrix: AxisMatrix, overall: Floats) -> F
     likelihoods = published @ logarithms.T
     likelihoods = np.exp(likelihoods - likelihoods.max(axis=1, keepdims=True))
     is_seen = published.sum(axis=1) > NEGLIGIBLE
-    # The last is no peak at all.
-    probabilities = np.full(PEAKS.size + 1, 1 / (PEAKS.size + 1))
+    # Up to a factor, which every step divides out. The last is no peak at all.
+    probabilities = np.ones(PEAKS.size + 1)
     posterior = likelihoods
     for _ in range(STEPS):
         prior = np.append(np.outer(probabilities[:-1], overall), probabilities[-1])

@@ -1,0 +1,65 @@
+"""What groups lean on, at the ends: siblings of two matrices, a single row that is kept, as many cells as can be tried."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from sfumato.laws.believing import leaning
+from sfumato.laws.believing.leaning import Leaning, siblings_together, some_groups
+
+JOB = np.array([[0.7, 0.3], [0.1, 0.9]])
+
+
+def test_siblings_together_are_distorted_in_the_last_attribute_alone():
+    """Two towns, two kept ages and two jobs: rows of both towns are added, and only jobs are left to undo."""
+    counts = np.arange(8.0).reshape(2, 2, 2)
+    together, left = siblings_together(counts, [JOB.T, None, JOB])
+    assert together.tolist() == [[[4.0, 6.0], [8.0, 10.0]]]
+    assert left[:-1] == [None, None]
+    assert left[-1] is JOB
+
+
+def test_a_single_row_that_is_kept_foretells_the_others():
+    """One row of six kept, and the others like it: each is held to be certain, whose logarithm is 0."""
+    six, five = np.array([[6.0, 0.0]]), np.array([[5.0, 0.0]])
+    assert leaning._judged(six, [None, None], five, [Leaning(4.0)]).tolist() == pytest.approx([0.0], abs=1e-6)
+
+
+def test_strengths_are_tried_in_quarters():
+    """From groups that are all alike to groups by themselves, each a quarter of the one before."""
+    assert {first / second for first, second in itertools.pairwise(leaning.STRENGTHS)} == {4.0}
+    assert leaning.STRENGTHS[0] > 1_000
+    assert leaning.STRENGTHS[-1] < 0.1
+
+
+def test_people_set_aside_are_tried_in_order():
+    """From nobody up to less than half, in steps of a twentieth or two; the rest believes as much or half as much again."""
+    steps = np.diff(leaning.ASIDE)
+    assert leaning.ASIDE[0] == 0.0
+    assert leaning.ASIDE[-1] < 0.5
+    assert np.isclose(steps[:, None], [0.05, 0.1]).any(axis=1).all()
+    assert leaning.POWERS[0] == 1.0
+    assert max(leaning.POWERS) < 2
+
+
+@pytest.mark.parametrize(("groups", "taken"), [(1_000_000, 1_000_000), (1_000_001, 1_000_000)])
+def test_a_million_cells_choose_for_all(groups, taken):
+    """And not one more."""
+    published = np.broadcast_to(np.ones(1), (groups, 1))
+    assert len(some_groups(published, np.random.default_rng(0))) == taken
+
+
+def test_steps_of_a_trial_are_shared_out_to_the_last_cell(monkeypatch):
+    """Five hundred million cells: of half a million in five folds under ten leanings, twenty steps and not nineteen."""
+    used = []
+    monkeypatch.setattr(
+        leaning,
+        "pooled_counts",
+        lambda counts, *_, steps, **__: used.append(steps) or np.ones(counts.shape),
+    )
+    counts = np.broadcast_to(np.ones(1), (50_000, 10))
+    leaning._judged(counts, [None, None], np.broadcast_to(np.zeros(1), counts.shape), [Leaning(1.0)] * 10)
+    assert set(used) == {20}
