@@ -347,20 +347,48 @@ def test_runs_of_cells_are_counted_where_few_are_empty(monkeypatch, per_row, is_
     assert sorted(row for each in turns for row in dense(each)) == by_hand(parts)
 
 
-def test_a_run_that_one_byte_does_not_hold_is_read_in_quarters(monkeypatch):
-    """Four bytes a cell take the room of four times as many: 48 classes of four values are read as four times twelve."""
+@pytest.mark.parametrize(("classes", "pieces"), [(48, 4), (50, 5), (4, 4), (3, 3)])
+def test_a_run_that_one_byte_does_not_hold_is_read_in_quarters(monkeypatch, classes, pieces):
+    """Four bytes a cell take the room of four times as many: 48 classes are read as four times twelve, a few one by one.
+
+    A class behind the last of the run is not in any of them.
+    """
     monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", 0)
-    rows = [
-        CodedBatch(
-            {
-                "bucket": np.repeat([0, 9], 300),
-                "place": np.repeat([0, 2], 300),
-                "job": np.repeat([1, 3], 300),
-            },
-            600,
-        )
-    ]
+    place = np.repeat([0, classes - 1, classes], 300)
+    rows = CodedBatch({"bucket": place // 5, "place": place % 5, "job": np.repeat([1, 3, 2], 300)}, 900)
     read = []
-    found = list(class_counts._counted_within(lambda: read.append(1) or rows, NAMES, RADICES, 4, range(192)))
-    assert len(read) == 1 + 4
-    assert [dense(each) for each in found] == [[(0, 300, 0, 0)], [], [], [(0, 0, 0, 300)]]
+    found = list(
+        class_counts._counted_within(lambda: read.append(1) or [rows], NAMES, RADICES, 4, range(4 * classes))
+    )
+    assert len(read) == 1 + pieces
+    assert [row for each in found for row in dense(each)] == [(0, 300, 0, 0), (0, 0, 0, 300)]
+
+
+@pytest.mark.parametrize("is_packed", [True, False])
+def test_what_waits_is_merged_when_it_is_as_much_as_was_merged_before(monkeypatch, is_packed):
+    """Ten rows at a time, all different, and room for 25: merged when 30 wait, and whenever there are twice as many and more.
+
+    So memory holds about twice what there is, and a row is merged only a few times.
+    """
+    for limit in ("KEYS_WAITING_AT_ONCE", "ROWS_WAITING_AT_ONCE"):
+        monkeypatch.setattr(class_counts, limit, 25)
+    merge = "_joined" if is_packed else "_merged"
+    merged, original, read = [], getattr(class_counts, merge), []
+    monkeypatch.setattr(class_counts, merge, lambda *given: merged.append(len(read)) or original(*given))
+
+    def parts():
+        for number in range(16):
+            read.append(number)
+            buckets = np.arange(10 * number, 10 * number + 10)
+            yield CodedBatch({"bucket": buckets, "place": buckets % 5, "job": buckets % 4}, 10)
+
+    assert either_way(parts(), WHOLE, is_packed=is_packed).number_of_classes == 160
+    assert merged == [3, 7, 15, 16]
+
+
+@pytest.mark.parametrize(("most", "room"), [(1_000, 81), (75, 75), (72, 72)])
+def test_room_for_cells_grows_by_an_eighth(most, room):
+    """Seventy-two cells in room for eighty-one, as far as there is room."""
+    rows = CodedBatch({"bucket": np.array([71])}, 1)
+    found = count_dense([rows], ["bucket"], [None], 1, 1, within=range(most))
+    assert len(found._cells) == room

@@ -293,3 +293,11 @@ def test_shares_are_recovered_as_counts_are():
     expected = [72 * (0.64 / 63.2 + 0.04 / 36.8), 28 * (0.04 / 63.2 + 0.64 / 36.8)]
     for each in (counts, counts / 100):
         assert recovery_probabilities(each, [warner]).tolist() == pytest.approx(expected)
+
+
+def test_a_share_that_rounding_moves_is_the_share_that_was_meant():
+    """0.1 + 0.2 of ten rows are three, though the product is a little more."""
+    risks, counts = np.array([0.1, 0.5, 0.9]), np.array([3, 4, 3])
+    assert (0.1 + 0.2) * 10 > 3
+    assert risk_at_share(risks, counts, 0.1 + 0.2) == 0.1
+    assert risk_at_share(risks, counts, 0.31) == 0.5

@@ -205,7 +205,16 @@ def test_groups_of_nobody_are_what_was_believed():
 
 @pytest.mark.parametrize(
     ("groups", "values", "can"),
-    [(5, 1, False), (5, 2, True), (5, 500, True), (5, 501, False), (3_998, 500, True), (4_000, 500, False)],
+    [
+        (5, 1, False),
+        (5, 2, True),
+        (5, 500, True),
+        (5, 501, False),
+        (3_998, 500, True),
+        (4_000, 500, False),
+        # One likelihood more than twenty million.
+        (952_381, 2, False),
+    ],
 )
 def test_where_every_peak_can_be_tried(groups, values, can):
     """Two to 500 values, with at most twenty million likelihoods: ten peaks of each value, and none."""
@@ -296,7 +305,7 @@ def test_more_cells_than_fit_are_refused():
     """Fifty million and no more; the combinations that occur count, not those that might."""
     two = (np.array([0, 4_999]), np.array([0, 4_999]))
     largest = OccupiedCounts(attributes(5_000, 10_001), two, np.ones(2, int))
-    with pytest.raises(TooLargeError, match=r"50,005,000 cells.*a0"):
+    with pytest.raises(TooLargeError, match=r"50,005,000 cells, and at most 50,000,000 fit.*a0"):
         occupied_groups(largest, 0)
     assert occupied_groups(largest, 1)[1].shape == (2, 10_001)
 

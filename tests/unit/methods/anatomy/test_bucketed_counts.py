@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -284,3 +285,15 @@ def test_errors_without_association_are_those_of_dealing():
         np.testing.assert_allclose(formula._estimated(asked).sum(axis=0), 4)
         return
     raise AssertionError("no release told the values apart")
+
+
+@pytest.mark.parametrize(("values", "buckets"), [(10, 4), (4, 10)])
+def test_sums_of_many_values_take_room_for_all_values_or_all_buckets(monkeypatch, values, buckets):
+    """Whichever are more: three sums of ten numbers fit into thirty and not into twenty-nine."""
+    many = SimpleNamespace(number_of_values=values, places=np.zeros((buckets, 2)), are_values_many=True)
+    asked = SimpleNamespace(buckets=many, sensitive="job")
+    monkeypatch.setattr(bucketed_counts, "LARGEST_OUTPUTS", 30)
+    bucketed_counts.BucketedCounts._refuse_too_many(asked, 3)
+    monkeypatch.setattr(bucketed_counts, "LARGEST_OUTPUTS", 29)
+    with pytest.raises(TooLargeError, match="at most 2 of them can be asked for at once; here 3 are"):
+        bucketed_counts.BucketedCounts._refuse_too_many(asked, 3)
