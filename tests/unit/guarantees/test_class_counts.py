@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import get_args
 
 import numpy as np
 import pytest
 
+from classed_rows import NAMES, RADICES, WHOLE, batches, by_hand, dense, either_way
 from sfumato.guarantees import GUARANTEES, class_counts, class_tables
 from sfumato.guarantees.class_counts import (
     ClassCounts,
@@ -21,35 +21,6 @@ from sfumato.guarantees.class_counts import (
 from sfumato.guarantees.l_diversity import LDiversity, Variant
 from sfumato.guarantees.t_closeness import TCloseness
 from sfumato.values.batches import CodedBatch
-
-NAMES = ["bucket", "place", "job"]
-RADICES = [None, 5, 4]
-WHOLE = slice(0, None, 1)
-
-
-def batches(seed=1, *, buckets=6, number=4, rows=60):
-    """Some rows in batches."""
-    draw = np.random.default_rng(seed)
-    sizes = dict(zip(NAMES, (buckets, 5, 4), strict=True))
-    return [
-        CodedBatch({name: draw.integers(0, size, rows) for name, size in sizes.items()}, rows)
-        for _ in range(number)
-    ]
-
-
-def by_hand(parts, *, is_watched=True):
-    """Counts of the watched values in every class, whatever the classes are called."""
-    classes: dict[tuple[int, ...], Counter] = {}
-    for part in parts:
-        for *known, job in zip(*(part.codes[name].tolist() for name in NAMES), strict=True):
-            key = tuple(known) if is_watched else (*known, job)
-            classes.setdefault(key, Counter())[job if is_watched else 0] += 1
-    return sorted(tuple(each[value] for value in range(4 if is_watched else 1)) for each in classes.values())
-
-
-def dense(counts):
-    """All classes of a count, in an order that does not depend on their numbers."""
-    return sorted(tuple(row) for part in counts.parts() for row in part.tolist())
 
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])
@@ -105,13 +76,6 @@ def test_cells_nearly_all_empty_are_not_counted_one_by_one(monkeypatch):
     assert count_dense([high], NAMES, RADICES, 4, 10**9) is not None
     monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 10**6)
     assert count_dense([high], NAMES, RADICES, 4, 10**9) is None
-
-
-def either_way(parts, part, *, is_packed):
-    """Counted as numbers, or column by column."""
-    if is_packed:
-        return count_packed(parts, NAMES, RADICES, 4, part)
-    return count_any(parts, NAMES, 4, part, is_watched=True)
 
 
 @pytest.mark.parametrize("is_packed", [True, False])
@@ -173,6 +137,25 @@ def test_classes_may_come_in_any_order(order):
     some = ClassCounts(np.array(order), np.array(order) % 2, 10 * np.array(order) + 1, 2)
     (found,) = some.parts()
     assert found.tolist() == [[1, 0], [0, 11], [21, 0]]
+
+
+def test_an_ordinary_table_is_read_once():
+    """One count for each cell, and nothing sorted."""
+    read = []
+    ((found, overall),) = classes_of(
+        lambda names: read.append(names) or batches(), NAMES, RADICES, watched=4, rows=240
+    )
+    assert isinstance(found, DenseClassCounts)
+    assert (read, int(overall.sum())) == ([NAMES], 240)
+
+
+@pytest.mark.parametrize(("last", "fits"), [(31, True), (32, False)])
+def test_so_many_cells_for_a_row_are_counted_one_by_one(monkeypatch, last, fits):
+    """Two rows and sixteen cells for each: thirty-two and not thirty-three."""
+    monkeypatch.setattr(class_counts, "CELLS_AT_ONCE", 0)
+    monkeypatch.setattr(class_counts, "DENSE_PER_ROW", 16)
+    rows = CodedBatch({"bucket": np.array([0, last])}, 2)
+    assert (count_dense([rows], ["bucket"], [None], 1, 2) is not None) == fits
 
 
 def test_as_many_cells_as_there_is_room_for_are_counted_one_by_one(monkeypatch):
@@ -292,103 +275,3 @@ def test_only_promises_that_do_not_look_at_which_values_there_are_may_have_them_
     assert {name for name, kind in GUARANTEES.members.items() if getattr(kind, "only_how_often", False)} == {
         "l-diversity"
     }
-
-
-@pytest.mark.parametrize("is_watched", [True, False])
-@pytest.mark.parametrize("room", [4, 30, 47, 119])
-@pytest.mark.parametrize("rows", [60, 400])
-def test_cells_that_are_too_many_for_one_pass_are_counted_run_by_run(monkeypatch, is_watched, room, rows):
-    """Each class once, whole, whatever the room; rows of which a byte cannot hold the counts are counted in quarters."""
-    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", room)
-    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", 10)
-    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", 5)
-    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", 0)
-    parts = batches(rows=rows)
-    # One class that a byte cannot count where there are many rows.
-    parts[0].codes.update({name: np.where(np.arange(rows) < 300, 2, parts[0].codes[name]) for name in NAMES})
-    read = []
-
-    def scan(names):
-        read.append(names)
-        return [CodedBatch({name: each.codes[name] for name in names}, rows) for each in parts]
-
-    turns = list(classes_of(scan, NAMES, RADICES, watched=4 if is_watched else None, rows=4 * rows))
-    assert len(turns) > 1
-    assert all(isinstance(each, DenseClassCounts) for each, _ in turns)
-    assert sorted(row for each, _ in turns for row in dense(each)) == by_hand(parts, is_watched=is_watched)
-    jobs = np.bincount(np.concatenate([each.codes["job"] for each in parts]), minlength=4)
-    assert all(overall.tolist() == (jobs.tolist() if is_watched else [4 * rows]) for _, overall in turns)
-    if rows == 60:
-        size = 4 if is_watched else 1
-        # Six buckets of five places and four jobs, and no run beyond the last of them.
-        assert len(turns) == -(-120 // (room // size * size))
-        # Looked at in full, in vain and for its end; the watched values of all; then each run once.
-        assert len(read) == 3 + is_watched + len(turns)
-
-
-@pytest.mark.parametrize(("per_row", "is_run_by_run"), [(2, True), (1, False)])
-def test_runs_of_cells_are_counted_where_few_are_empty(monkeypatch, per_row, is_run_by_run):
-    """A hundred and twenty cells of sixty rows: two for each row are not too many."""
-    monkeypatch.setattr(class_counts, "DENSE_CELLS_AT_ONCE", 40)
-    monkeypatch.setattr(class_counts, "DENSE_PER_ROW", per_row)
-    monkeypatch.setattr(class_counts, "COMBINATIONS_AT_ONCE", 10)
-    monkeypatch.setattr(class_counts, "KEYS_WAITING_AT_ONCE", 5)
-    parts = batches(number=4, rows=15)
-    # The last cell of all is there.
-    parts[0].codes.update(
-        {name: np.append(parts[0].codes[name][1:], last) for name, last in zip(NAMES, (5, 4, 3), strict=True)}
-    )
-
-    def scan(names):
-        return [CodedBatch({name: each.codes[name] for name in names}, 15) for each in parts]
-
-    turns = [each for each, _ in classes_of(scan, NAMES, RADICES, watched=4, rows=60)]
-    assert {isinstance(each, DenseClassCounts) for each in turns} == {is_run_by_run}
-    assert sorted(row for each in turns for row in dense(each)) == by_hand(parts)
-
-
-@pytest.mark.parametrize(("classes", "pieces"), [(48, 4), (50, 5), (4, 4), (3, 3)])
-def test_a_run_that_one_byte_does_not_hold_is_read_in_quarters(monkeypatch, classes, pieces):
-    """Four bytes a cell take the room of four times as many: 48 classes are read as four times twelve, a few one by one.
-
-    A class behind the last of the run is not in any of them.
-    """
-    monkeypatch.setattr(class_counts, "WIDE_CELLS_AT_ONCE", 0)
-    place = np.repeat([0, classes - 1, classes], 300)
-    rows = CodedBatch({"bucket": place // 5, "place": place % 5, "job": np.repeat([1, 3, 2], 300)}, 900)
-    read = []
-    found = list(
-        class_counts._counted_within(lambda: read.append(1) or [rows], NAMES, RADICES, 4, range(4 * classes))
-    )
-    assert len(read) == 1 + pieces
-    assert [row for each in found for row in dense(each)] == [(0, 300, 0, 0), (0, 0, 0, 300)]
-
-
-@pytest.mark.parametrize("is_packed", [True, False])
-def test_what_waits_is_merged_when_it_is_as_much_as_was_merged_before(monkeypatch, is_packed):
-    """Ten rows at a time, all different, and room for 25: merged when 30 wait, and whenever there are twice as many and more.
-
-    So memory holds about twice what there is, and a row is merged only a few times.
-    """
-    for limit in ("KEYS_WAITING_AT_ONCE", "ROWS_WAITING_AT_ONCE"):
-        monkeypatch.setattr(class_counts, limit, 25)
-    merge = "_joined" if is_packed else "_merged"
-    merged, original, read = [], getattr(class_counts, merge), []
-    monkeypatch.setattr(class_counts, merge, lambda *given: merged.append(len(read)) or original(*given))
-
-    def parts():
-        for number in range(16):
-            read.append(number)
-            buckets = np.arange(10 * number, 10 * number + 10)
-            yield CodedBatch({"bucket": buckets, "place": buckets % 5, "job": buckets % 4}, 10)
-
-    assert either_way(parts(), WHOLE, is_packed=is_packed).number_of_classes == 160
-    assert merged == [3, 7, 15, 16]
-
-
-@pytest.mark.parametrize(("most", "room"), [(1_000, 81), (75, 75), (72, 72)])
-def test_room_for_cells_grows_by_an_eighth(most, room):
-    """Seventy-two cells in room for eighty-one, as far as there is room."""
-    rows = CodedBatch({"bucket": np.array([71])}, 1)
-    found = count_dense([rows], ["bucket"], [None], 1, 1, within=range(most))
-    assert len(found._cells) == room
