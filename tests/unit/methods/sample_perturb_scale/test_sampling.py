@@ -11,6 +11,7 @@ import pytest
 from array_tables import ArrayTable
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
+from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
 from sfumato.values.certainty import Certainty
@@ -256,3 +257,58 @@ def test_what_is_known_has_no_slope_beyond_what_a_row_can_change():
         asked = Tabulation(by=("note",))
         # What a row counts at most, twice.
         assert np.abs(law.formula(release, [asked]).spread(asked)[1]).max() <= 2 / 0.3
+
+
+@pytest.mark.parametrize(
+    ("factor", "of_copies"),
+    [
+        # Up to the square root of 2 the variance itself, 3 - w - 2/w, though 1/6 would be more.
+        (1.2, 3 - 1.2 - 2 / 1.2),
+        (1.6, 0.15),
+        # Then no less than 1/6 over w, which is all that is known beyond 2.
+        (1.8, 1 / 10.8),
+        (3.0, 1 / 18),
+        (0.9, 0.0),
+    ],
+)
+def test_copies_where_factors_are_estimated(factor, of_copies):
+    """V/w by hand: of a factor that is about known it is that factor's, and on average of whole and broken ones."""
+    some = replace(sampling(factor), is_smallest=True, has_estimated_factors=True)
+    factors, found = some.effects(np.array([50.0]))
+    assert factors.tolist() == [factor]
+    assert found.tolist() == pytest.approx([of_copies])
+
+
+def test_slopes_end_at_twice_what_a_row_is_worth(monkeypatch):
+    """Rows that are kept with one half are worth 2 at most: no slope is above 4, however noisy, where nothing was cut."""
+    town, job = (
+        Attribute(name=name, role=role, categories=tuple("abcd"))
+        for name, role in (("town", Role.QUASI_IDENTIFIER), ("job", Role.SENSITIVE))
+    )
+    law = SampledRows(
+        sensitive="job",
+        distortion=UniformDistortion(retention=RETENTION, size=SIZE),
+        groups=("town",),
+        rows_per_group=1_000.0,
+    )
+    draw = np.random.default_rng(2)
+    release = ArrayTable(
+        Schema(attributes=(town, job)), {name: draw.integers(0, 4, 400) for name in ("town", "job")}
+    )
+    asked = Tabulation(by=("town", "job"))
+    for sign in (1, -1):
+        monkeypatch.setattr(
+            Sampling,
+            "covariances_with_variances",
+            lambda *_given, sign=sign, **_more: np.full((4, 4), sign * 1e9),
+        )
+        _, slopes = law.formula(release, (asked,)).spread(asked)
+        assert slopes.tolist() == pytest.approx([sign * 4.0] * 16)
+
+
+def test_no_blocks_are_rows_of_no_group():
+    """An empty release has none."""
+    nothing = GroupBlocks(
+        {}, np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), has_outside=False
+    )
+    assert nothing.rows_of_groups().shape == (0, 3)

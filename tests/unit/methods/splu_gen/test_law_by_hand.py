@@ -11,7 +11,9 @@ from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.splu_gen.law.decoy_counts import left_out_variances
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.model import DecoyModel
+from sfumato.methods.splu_gen.law.joint_cells import JointCells
+from sfumato.methods.splu_gen.law.model import DecoyModel, decoy_model
+from sfumato.values.counts import CountTable
 from sfumato.values.schema import Role
 from sfumato.values.selection import Tabulation
 
@@ -163,3 +165,24 @@ def test_two_values_of_more_rows_than_groups_share_out_what_is_left():
     found = DecoyModel(np.array([60.0, 60.0, 20.0, 10.0]), 3).inclusion
     left = 3 - 2 * 0.99
     np.testing.assert_allclose(found, [0.99, 0.99, left * 2 / 3, left / 3])
+
+
+def test_expected_errors_of_two_drawn_attributes_share_out_the_rows_of_each():
+    """Area by job by pay: rows of each job and of each pay within an area, added up one by one."""
+    area, job, pay = (
+        category_attribute("area", 2, Role.OTHER),
+        category_attribute("job", 6),
+        category_attribute("pay", 4),
+    )
+    counts = 20 + np.arange(48).reshape(2, 6, 4) % 7
+    models = {
+        "job": decoy_model(tuple(counts.sum(axis=(0, 2)).tolist()), 3),
+        "pay": decoy_model(tuple(counts.sum(axis=(0, 1)).tolist()), 2),
+    }
+    totals = {
+        "job": np.array([[sum(counts[a, j]) for j in range(6)] for a in range(2)], float),
+        "pay": np.array([[sum(counts[a, :, p]) for p in range(4)] for a in range(2)], float),
+    }
+    cells = JointCells(models, counts.astype(float), totals, {"job": np.eye(6), "pay": np.eye(4)})
+    found = LAW.expected_standard_errors(CountTable((area, job, pay), counts))
+    np.testing.assert_allclose(found**2, cells.variances())
