@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -286,3 +287,25 @@ def test_a_value_that_all_releases_show_is_as_frequent_as_their_highest_threshol
     best = min(tails_in_fractions(count, each, 0.25, 3) for each in draws for count in (3, 4))
     assert averaged_over(promises, "job") == pytest.approx(best, abs=1e-12)
     assert averaged_over(promises[::-1], "job") == pytest.approx(best, abs=1e-12)
+
+
+def test_the_mean_of_two_draws_is_wrong_outside_its_window():
+    """Two rows in groups of two and of three: the sum is right from 3 to 5, counted over all draws; nothing is raised unasked."""
+    chances = [
+        [
+            math.comb(2 * gamma, shown) * (gamma - 1) ** (2 * gamma - shown) / gamma ** (2 * gamma)
+            for shown in range(2 * gamma + 1)
+        ]
+        for gamma in (2, 3)
+    ]
+    right = sum(
+        one * other
+        for (first, one), (second, other) in itertools.product(*map(enumerate, chances))
+        if 3 <= first + second <= 5
+    )
+    assert averaged_error_probability(2, (2, 3), 0.3) == pytest.approx(1 - right)
+
+
+def test_a_probability_that_rounding_takes_below_nothing_is_nothing():
+    """At ten times the count nothing is wrong, though the chances add up to a little more than 1."""
+    assert averaged_error_probability(1, (2, 10), 10.0) == 0.0

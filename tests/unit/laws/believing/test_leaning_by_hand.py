@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.laws.believing import leaning
-from sfumato.laws.believing.leaning import Leaning, siblings_together, some_groups
+from sfumato.laws.believing.group_pooling import pooled_counts
+from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together, some_groups
 
 JOB = np.array([[0.7, 0.3], [0.1, 0.9]])
 
@@ -63,3 +64,23 @@ def test_steps_of_a_trial_are_shared_out_to_the_last_cell(monkeypatch):
     counts = np.broadcast_to(np.ones(1), (50_000, 10))
     leaning._judged(counts, [None, None], np.broadcast_to(np.zeros(1), counts.shape), [Leaning(1.0)] * 10)
     assert set(used) == {20}
+
+
+def test_groups_that_lean_on_attributes_lean_on_what_these_say():
+    """With as many rows as is said: half of what a group of eight rows has, and half of what its categories say."""
+    counts = np.array([[9.0, 1.0], [3.0, 3.0], [3.0, 3.0], [1.0, 9.0]])
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    by_itself = Leaning(1e-6)
+    leans = Leaning(10.0, attributes=(by_itself, by_itself), aside=0.5)
+    found = leaning_counts(counts, [None, None], leans, codes=codes)
+    # The categories say nine in ten, and of half of the people nothing: 0.7. Ten rows of it beside the own nine in ten.
+    np.testing.assert_allclose(found[0], 10 * np.array([(9 + 7) / 20, (1 + 3) / 20]), rtol=1e-4)
+
+
+def test_a_fit_ends_after_three_hundred_steps():
+    """Of values that were nearly drawn anew, which take longer."""
+    nearly = np.array([[0.52, 0.48], [0.48, 0.52]])
+    published = np.array([[55.0, 45.0], [47.0, 53.0]])
+    fits = [pooled_counts(published, [None, nearly], 0.01, steps=steps) for steps in (299, 300, 301)]
+    found = pooled_counts(published, [None, nearly], 0.01)
+    assert [np.array_equal(found, each) for each in fits] == [False, True, False]

@@ -250,6 +250,7 @@ def test_other_differences_are_those_of_shares(release, target):
         share("job = 'b'", given="sex = 'F'").estimate - share("job = 'b'", given="sex = 'M'").estimate
     )
     assert difference("job = 'b'", given="job = 'b'", versus="job = 'c'").estimate == pytest.approx(1)
+    assert difference("job = 'c'", given="job = 'b'", versus="job = 'c'").estimate == pytest.approx(-1)
     of_table = release.difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
     drawn = difference("sex = 'F'", given="job = 'b'", versus="job = 'd'")
     assert (drawn.std_error > of_table.std_error) is (target == "population")

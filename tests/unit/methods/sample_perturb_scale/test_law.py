@@ -283,3 +283,13 @@ def test_selections_about_a_population_have_the_errors_of_the_same_cells():
         )
         asked = some.estimate_selections(release, where, target="population")
         np.testing.assert_allclose(asked.covariance, tabulated.covariance, rtol=1e-9, atol=1e-6)
+
+
+def test_whole_groups_keep_their_errors_beside_a_question_about_a_part():
+    """Every attribute that makes a group, and the sensitive one: cut groups, and a note that is none of them beside them."""
+    draw = np.random.default_rng(4)
+    release = ArrayTable(SCHEMA, {each.name: draw.integers(0, each.size, 900) for each in SCHEMA.attributes})
+    whole, part = Tabulation(by=("place", "sex", "job")), Tabulation(by=("note", "job"))
+    cut = law(rows_per_group=20.0)
+    alone, beside = (cut.formula(release, asked).variances(whole) for asked in ((whole,), (whole, part)))
+    np.testing.assert_allclose(beside, alone)

@@ -285,7 +285,7 @@ def test_slopes_end_at_twice_what_a_row_is_worth(monkeypatch):
         Attribute(name=name, role=role, categories=tuple("abcd"))
         for name, role in (("town", Role.QUASI_IDENTIFIER), ("job", Role.SENSITIVE))
     )
-    law = SampledRows(
+    kept = SampledRows(
         sensitive="job",
         distortion=UniformDistortion(retention=RETENTION, size=SIZE),
         groups=("town",),
@@ -302,7 +302,7 @@ def test_slopes_end_at_twice_what_a_row_is_worth(monkeypatch):
             "covariances_with_variances",
             lambda *_given, sign=sign, **_more: np.full((4, 4), sign * 1e9),
         )
-        _, slopes = law.formula(release, (asked,)).spread(asked)
+        _, slopes = kept.formula(release, (asked,)).spread(asked)
         assert slopes.tolist() == pytest.approx([sign * 4.0] * 16)
 
 
