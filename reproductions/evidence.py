@@ -55,6 +55,12 @@ class Moves:
     relative: float = 0.0
     why: str
 
+    def __post_init__(self) -> None:
+        if self.relative >= 1:
+            raise ValueError(
+                f"{self.pattern}: a relative allowance must be below 1, or no number of the same sign fails it."
+            )
+
     def allow(self, path: str, stored: float, fresh: float) -> bool | None:
         """Whether a difference is within the allowance, None where the pattern does not fit."""
         if not fnmatchcase(path, self.pattern):

@@ -69,7 +69,7 @@ def falsified(value, path, moves, chance):
         return not value
     if not isinstance(value, int | float):
         return f"{value}, or nearly"
-    for step in (1.0, 10.0, 1e3, 1e6):
+    for step in (1.0, 10.0, 1e3, 1e6, 1e9):
         moved = value + (1 if chance.random() < 0.5 else -1) * step * (abs(value) + 1e-3) * chance.uniform(
             0.01, 1
         )
@@ -98,6 +98,21 @@ def spoil(tree, number, chance, moves):
         here = here[key]
     here[last] = falsified(value, path, moves, chance)
     return tree, path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_stored_number_can_be_falsified(name):
+    """No allowance is so wide that any number would do."""
+    reproduction = evidence.load(name)
+    chance = np.random.default_rng(2)
+    for path, value in leaves(reproduction.stored["results"]):
+        assert not agree(path, value, falsified(value, path, reproduction.moves, chance), reproduction.moves)
+
+
+def test_an_allowance_that_nothing_exceeds_is_refused():
+    """Two numbers of one sign differ by no more than the larger of them."""
+    with pytest.raises(ValueError, match="below 1"):
+        Moves(pattern="*", relative=1.0, why="x")
 
 
 @pytest.mark.parametrize("name", NAMES)
