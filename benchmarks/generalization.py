@@ -24,7 +24,17 @@ OPTIMA = {
     (1_000_000, False): ((4, 1, 1, 1, 1, 0, 0, 1), 43_194),
     (1_000_000, True): ((3, 1, 1, 0, 0, 0, 1), 36_722),
 }
-SECONDS_OF_ARX = {(30_162, False): 10.6, (30_162, True): 7.9, (1_000_000, False): 20, (1_000_000, True): 20}
+OF_ARX = {
+    (30_162, False): (10.6, 430),
+    (30_162, True): (7.9, 355),
+    (1_000_000, False): (168, 2_004),
+    (1_000_000, True): (58.5, 3_154),
+}
+"""Seconds of processor, virtual machine included, and megabytes; recorded elsewhere."""
+
+SECONDS = 20
+"""Of a million rows; ARX's own where they are fewer."""
+
 MEGABYTES = 2_048
 
 SIZES = {
@@ -170,13 +180,12 @@ def full_domain() -> Iterator[Measurement]:
         result = json.loads(found.read_text())
         same = tuple(result["levels"].values()) == levels and result["suppressed"] == suppressed
         name = f"{rows:,} rows, k = 10{', l = 5' if is_diverse else ''}"
-        detail = f"{'the optimum of ARX' if same else 'ANOTHER OPTIMUM'}, granularity {result['loss']['granularity']:.4f}"
-        yield Measurement(
-            f"{name}: CPU seconds (limit: those of ARX, recorded elsewhere)",
-            run.cpu,
-            SECONDS_OF_ARX[rows, is_diverse],
-            detail,
+        seconds, megabytes = OF_ARX[rows, is_diverse]
+        detail = (
+            f"{'the optimum of ARX' if same else 'ANOTHER OPTIMUM'}, granularity {result['loss']['granularity']:.4f}; "
+            f"ARX, recorded elsewhere: {seconds:g} s, {megabytes:,} MB"
         )
+        yield Measurement(f"{name}: CPU seconds", run.cpu, min(seconds, SECONDS), detail)
         yield Measurement(f"{name}: megabytes", run.megabytes, MEGABYTES)
         if not same:
             yield Measurement(f"{name}: other optima than ARX", 1, 0)

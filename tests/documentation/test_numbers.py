@@ -1,0 +1,70 @@
+"""Numbers in the text of pages are those that come out; tables are tables."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from documentation.running import ROOT
+from scripts import load_script
+from sfumato import ATTACKS, METHODS
+
+FIGURES = ROOT / "docs" / "figures"
+CHECK = load_script(FIGURES / "check.py")
+IN_WORDS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen"}
+
+
+def figures(name):
+    """What a module computes."""
+    return load_script(FIGURES / f"{name}.py")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow) if name == "simulated" else name for name in CHECK.MODULES],
+)
+def test_numbers_of_pages_are_those_that_come_out(name):
+    """Formulas, stored evidence, benchmarks and Adult at once; simulations in the slow run."""
+    assert CHECK.missing(figures(name).figures()) == []
+
+
+def test_a_sample_of_the_simulations_comes_out():
+    """The others take longer."""
+    assert CHECK.missing(figures("simulated").believed_frequencies()) == []
+
+
+def test_a_number_that_is_not_on_its_page_is_told():
+    """Also where lines are broken elsewhere."""
+    page = "docs/attacks/averaging.md"
+    assert CHECK.missing([(page, "| 1 | 0.764 |\n 0.10 |"), (page, "| 1 | 0.765 | 0.10 |")]) == [
+        (page, "| 1 | 0.765 | 0.10 |")
+    ]
+
+
+def pages():
+    """All pages with tables."""
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_line_of_a_table_stands_in_one(page):
+    """A table has a line of dashes under its first one, and lines of as many cells."""
+    text = re.sub(r"^(```+).*?^\1[ ]*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for block in re.findall(r"(?:^\|.*\n?)+", text, flags=re.MULTILINE):
+        lines = block.splitlines()
+        assert len(lines) > 1, lines
+        assert re.fullmatch(r"\|(?::?-+:?\|)+", lines[1].replace(" ", "")), lines[0]
+        plain = [re.sub(r"`[^`]*`|\\\|", "", line).count("|") for line in lines]
+        assert len(set(plain)) == 1, [
+            line for line, each in zip(lines, plain, strict=True) if each != plain[0]
+        ]
+
+
+def test_numbers_of_members_are_told_rightly():
+    """Of attacks and of methods, on the first page of each."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"**[{IN_WORDS[len(ATTACKS.members)]}](docs/attacks/index.md)**" in readme
+    assert f"by one of {IN_WORDS[len(METHODS.members)]} methods" in readme
+    index = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
+    assert f"{IN_WORDS[len(METHODS.members)].capitalize()} ways to publish." in index
