@@ -101,6 +101,8 @@ class Classification:
             and " in " not in text.lower()
             and " is " not in text.lower()
         ):
+            if text in schema.left_out:
+                schema[text]
             raise QueryError(
                 f"there is no attribute {text!r}; {nearest(text, names)} Name an attribute, or write a condition "
                 "such as \"job = 'Sales'\"."

@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.compare import answers
 from sfumato.compare.comparing import compare_designs
 from sfumato.compare.designs import RAW, Candidate, candidate, is_allowed_by
-from sfumato.compare.frontier import MEASURED, Comparison
+from sfumato.compare.frontier import Comparison
 from sfumato.compare.points import Point
 from sfumato.compare.task import Outcome
 from sfumato.compare.workload import WorkloadName
@@ -105,7 +105,7 @@ class MeasuredChoice:
 
     def summary(self) -> str:
         """The choice, and what every design of the grid gives."""
-        return "\n\n".join([self.sentence, *(each.to_text() for each in self.tables), MEASURED])
+        return "\n\n".join([self.sentence, *(each.to_text() for each in self.tables), self.comparison.note])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -115,7 +115,7 @@ class MeasuredChoice:
             "design": None if self.point is None else self.design.to_dict(),
             "sentence": self.sentence,
             "tables": [each.to_dict() for each in self.tables],
-            "note": MEASURED,
+            "note": self.comparison.note,
         }
 
 

@@ -22,6 +22,7 @@ from sfumato.compare.questions import Workload
 from sfumato.compare.task import Asked, Outcome, Task, run_task
 from sfumato.compare.workload import WorkloadName, make_workload, own_workload
 from sfumato.custody.audit.classifier import require_classifier
+from sfumato.custody.audit.people import split_caveats
 from sfumato.custody.audit.scores import FEWEST_TARGETS
 from sfumato.custody.in_memory import in_memory
 from sfumato.data.coded_rows import ArrayEngine, CodedRows
@@ -162,6 +163,7 @@ def compare_designs(
         started["seed"],
         asked.workload.name,
         tuple(_promises(each, held) for each in chosen),
+        split_caveats(table.schema),
     )
 
 

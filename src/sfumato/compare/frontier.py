@@ -48,6 +48,8 @@ class Comparison:
         What was asked.
     promises
         By design, what is proved of it.
+    caveats
+        What must be said of the splits besides.
     """
 
     candidates: tuple[Candidate, ...]
@@ -57,6 +59,12 @@ class Comparison:
     seed: int
     workload: str = "strata"
     promises: tuple[tuple[Guarantee, ...], ...] = ()
+    caveats: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What must be said of everything that was measured."""
+        return " ".join([MEASURED, *self.caveats])
 
     def __repr__(self) -> str:
         return f"Comparison({len(self.candidates)} designs, {self.repeats} splits; {self.sensitive})"
@@ -326,7 +334,7 @@ class Comparison:
             for each in (self.table(), self.uses(), self.learned(), self.named_tables(), self.equal_risk())
             if each.rows
         ]
-        return "\n\n".join([*told, *self.disagreements(), *weak, MEASURED])
+        return "\n\n".join([*told, *self.disagreements(), *weak, self.note])
 
     def to_dict(self, data: str = "DATA", schema: str = "SCHEMA") -> dict[str, Any]:
         """Plain data, with the command that publishes each design."""
@@ -340,7 +348,7 @@ class Comparison:
             "disagreements": list(self.disagreements()),
             "weak_attackers": list(self.weak_attackers()),
             "refuted": list(self.refuted()),
-            "note": MEASURED,
+            "note": self.note,
         }
 
     def write_parquet(self, path: Path) -> None:

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import ReleaseDamagedError, ReleaseUnsupportedError, nearest
 from sfumato.frozen import Frozen, explain
-from sfumato.values.merged_labels import MergedLabels
+from sfumato.values.merged_labels import MergedLabels, attributes_left_out
 from sfumato.values.schema import Schema
 
 FORMAT_VERSION = 1
@@ -126,6 +126,10 @@ class Manifest(Frozen):
     def published_as_they_are(self) -> tuple[str, ...]:
         """Columns of which it is noted."""
         return tuple(name for name, note in self.column_notes.items() if note == AS_IT_IS)
+
+    def attributes_left_out(self, published: Schema) -> tuple[str, ...]:
+        """Attributes that are not published because all of their values were merged into one."""
+        return attributes_left_out(published, self.method.get("merged_values"))
 
     @cached_property
     def merged_labels(self) -> MergedLabels:

@@ -83,7 +83,8 @@ class Release(Analyses):
         Where rows were generalized these are the attributes before generalization; what stands in the
         files is in :attr:`published_schema`.
         """
-        return self.law.question_schema(self.published_schema)
+        asked = self.law.question_schema(self.published_schema)
+        return asked.knowing_left_out(self.manifest.attributes_left_out(asked))
 
     @cached_property
     def published_schema(self) -> Schema:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sfumato._version import __version__
-from sfumato.compare.frontier import MEASURED, Comparison
+from sfumato.compare.frontier import Comparison
 from sfumato.report.document import Banner, Document, Figure, Grid, Listing, Paragraph, Section
 from sfumato.report.html import write_page
 from sfumato.report.risk_figures import frontier_chart
@@ -63,7 +63,7 @@ def describe_frontier(comparison: Comparison, *, data: str, schema: str) -> Docu
         ),
         banners=(PRIVATE,),
         sections=(
-            Section("The chart", (frontier_figure(told), Paragraph(MEASURED))),
+            Section("The chart", (frontier_figure(told), Paragraph(comparison.note))),
             Section("The numbers", (Grid.of(comparison.table()),)),
             Section(
                 "What they are good for",

@@ -127,6 +127,33 @@ def _joined(merged: str, labels: Collection[str], between: str) -> tuple[str, ..
     return tuple(found)
 
 
+def attributes_left_out(schema: Schema, classes: object) -> tuple[str, ...]:
+    """Attributes that classes of labels name and a published schema lacks: all of their values were merged into one.
+
+    Parameters
+    ----------
+    schema
+        As published.
+    classes
+        Attribute to lists of labels, as a manifest states them; anything else names none.
+
+    Examples
+    --------
+    >>> schema = Schema.from_dict({"attributes": {"sex": {"role": "other", "categories": ["f", "m"]}}})
+    >>> attributes_left_out(schema, {"town": [["Pori", "Turku"]]})
+    ('town',)
+    """
+    stated = classes.items() if isinstance(classes, Mapping) else ()
+    return tuple(
+        name
+        for name, of_attribute in stated
+        if isinstance(name, str)
+        and name not in schema
+        and isinstance(of_attribute, list | tuple)
+        and any(isinstance(each, list | tuple) and len(each) > 1 for each in of_attribute)
+    )
+
+
 NOTHING_MERGED = MergedLabels()
 """Every label is as it was."""
 

@@ -50,13 +50,18 @@ class Predicate:
         what does not add up to all rows. Labels that were merged with others are read as all of them, which is noted.
         """
         expression, notes = read_query(text, schema, merged)
-        return cls(
-            tuple(
-                Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
-                for each in boxes_of(expression, schema)
-            ),
-            notes,
+        parts = tuple(
+            Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
+            for each in boxes_of(expression, schema)
         )
+        # Of parts that nobody can be in one is left where there is no other.
+        impossible = [
+            f"no value of {name} meets all that is asked of it: no row is chosen"
+            for each in parts
+            for name, codes in each.conditions
+            if not codes
+        ]
+        return cls(parts, (*notes, *dict.fromkeys(impossible)))
 
     @classmethod
     def parse_all(

@@ -8,10 +8,11 @@ import stat
 import sys
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from coded_tables import table_of
-from sfumato import compare_designs
+from sfumato import Schema, compare_designs, read_table
 from sfumato.compare import comparing
 from sfumato.compare.designs import RAW, Candidate, candidate, default_candidates, read_candidates
 from sfumato.compare.frontier import Comparison
@@ -20,6 +21,7 @@ from sfumato.custody.audit.measuring import LINKABLE, MEANINGS
 from sfumato.errors import DataError, MissingExtraError, ParameterError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.base import METHODS
+from sfumato.report.frontier_page import describe_frontier
 from sfumato.testing import sample_table
 
 DESIGNS = (
@@ -292,3 +294,36 @@ def test_caps_stand_beside_risks_and_more_than_they_allow_is_named():
     assert found.refuted() == ("much",)
     assert found.points[1].cap == pytest.approx(0.2 * np.exp(0.1))
     assert "more be found than its promise allows" in found.summary()
+
+
+@pytest.mark.parametrize("role", ["household", "unit", "identifier"])
+def test_that_households_were_split_is_told(tmp_path, role):
+    """As an audit tells it: in the summary, in the file and on the page; where there are none nothing is."""
+    draw = np.random.default_rng(4)
+    rows = {
+        "place": draw.choice(list("abc"), 600),
+        "job": draw.choice(list("uvwxyz"), 600),
+        "home": np.arange(600) // 3,
+    }
+    schema = Schema.from_dict(
+        {
+            "attributes": {
+                "place": {"role": "quasi-identifier", "categories": list("abc")},
+                "job": {"role": "sensitive", "categories": list("uvwxyz")},
+                "home": {"role": role},
+            }
+        }
+    )
+    found = compare_designs(
+        read_table(pa.table(rows), schema),
+        tmp_path / "out",
+        candidates=(RAW, candidate("distribution-resampling", {})),
+        queries=6,
+        repeats=3,
+        seed=1,
+        workers=0,
+    )
+    told = "Rows of one unit or household were not kept together when people were held out."
+    page = str(describe_frontier(found, data="DATA", schema="SCHEMA"))
+    for text in (found.summary(), found.to_dict()["note"], page):
+        assert (told in text) == (role != "identifier")

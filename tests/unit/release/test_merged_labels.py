@@ -11,7 +11,7 @@ import pytest
 from sfumato import Schema, load_release, publish, read_table
 from sfumato.errors import QueryError
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.values.merged_labels import MergedLabels
+from sfumato.values.merged_labels import MergedLabels, attributes_left_out
 
 TOWNS = ["Åbo", "it's", "Pori | Raumo", "Turku"]
 SCHEMA = Schema.from_dict(
@@ -105,3 +105,59 @@ def test_the_command_line_says_it(release, capsys):
     assert "Exactly" in spoken.stdout
     assert "was published merged with others" in spoken.stdout
     del capsys
+
+
+@pytest.fixture(scope="module")
+def without_town(tmp_path_factory):
+    """All towns merged into one, so that the attribute is not published."""
+    schema = Schema.from_dict(
+        {
+            "attributes": {
+                **SCHEMA.to_dict()["attributes"],
+                "sex": {"role": "quasi-identifier", "categories": ["f", "m"]},
+            }
+        }
+    )
+    draw = np.random.default_rng(3)
+    rows = {
+        each.name: np.array(each.labels)[draw.integers(0, each.size, 900)].tolist()
+        for each in schema.attributes
+    }
+    design = SamplePerturbScale(retention=0.6, merged_values={"town": (tuple(TOWNS),)})
+    folder = tmp_path_factory.mktemp("left-out") / "release"
+    publish(read_table(pa.table(rows), schema), design, folder, seed=1)
+    return load_release(folder)
+
+
+ASKED = {
+    "query": lambda release: release.query("town = 'Turku'"),
+    "questions": lambda release: release.queries(["sex = 'f'", "town = 'Turku'"]),
+    "given": lambda release: release.proportion("ill = 'yes'", given="town = 'Turku'"),
+    "counts": lambda release: release.counts(["sex", "town"]),
+    "where": lambda release: release.counts("sex", where="town != 'Turku'"),
+    "measures": lambda release: release.measures("town", "ill"),
+    "condition": lambda release: release.measures("town = 'Turku'", "ill"),
+    "regression": lambda release: release.regression("ill ~ town"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_an_attribute_whose_values_were_all_merged_is_said_to_be_left_out(without_town, asked):
+    """Whatever is asked of it; a name that nobody knows is no such attribute."""
+    with pytest.raises(
+        QueryError, match="'town' was left out of the release: all of its values were merged into one"
+    ) as told:
+        ASKED[asked](without_town)
+    assert "'sex'" in str(told.value)
+    assert "town" not in without_town.schema
+    with pytest.raises(QueryError, match="there is no attribute 'village'"):
+        without_town.counts("village")
+
+
+@pytest.mark.parametrize(
+    "stated", [{"sex": [["f", "m"]]}, {"town": 3}, {"town": [["Turku"]]}, {3: [["a", "b"]]}]
+)
+def test_what_is_published_or_told_strangely_is_not_left_out(stated):
+    """A manifest may be anybody's."""
+    schema = Schema.from_toml('[attributes.sex]\nrole = "other"\ncategories = ["f | m", "d"]')
+    assert attributes_left_out(schema, stated) == ()

@@ -108,3 +108,21 @@ def test_many_questions_are_refused_by_number():
         Predicate.parse_all(["sex = 'F'", "sx = 'F'"], SCHEMA)
     with pytest.raises(QueryError, match="a list of texts"):
         Predicate.parse_all("sex = 'F'", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text", ["sex = 'F' AND sex = 'M'", "job = 'Tech' AND sex = 'F' AND sex = 'M'", "sex IN ()"]
+)
+def test_what_no_value_meets_is_said(text):
+    """The rows are none, and the text that is written back has them; why there are none is noted."""
+    found = Predicate.parse(text, SCHEMA)
+    assert found.notes == ("no value of sex meets all that is asked of it: no row is chosen",)
+    assert "sex IN ()" in found.describe(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "text", ["sex = 'F' AND sex = 'M' OR job = 'Tech'", "NOT (sex = 'F' AND sex = 'M')", ""]
+)
+def test_what_some_value_meets_is_not(text):
+    """A part that nobody can meet says nothing beside one that somebody can."""
+    assert Predicate.parse(text, SCHEMA).notes == ()

@@ -30,6 +30,7 @@ from sfumato.custody.audit.people import (
     refuse_other_rows,
     refuse_the_same_people,
     refuse_unlike_releases,
+    split_caveats,
 )
 from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped
 from sfumato.custody.audit.scores import FEWEST_TARGETS, rare_values, recalibrated
@@ -293,14 +294,10 @@ def _unscored(release: Release) -> Iterator[Skipped]:
 
 
 def _caveats(table: PrivateTable, releases: Sequence[Release]) -> tuple[str, ...]:
-    units = table.schema.with_role(Role.UNIT, Role.HOUSEHOLD)
-    together = (
-        ("Rows of one unit or household were not kept together when people were held out.",) if units else ()
-    )
     return (
         "Measured against these attackers on this table; a better attacker would find more.",
         "Computed from the private rows: for your eyes, not for publication.",
-        *together,
+        *split_caveats(table.schema),
         *(
             f"A release of {each.method} does not show which rows it was made from: held against other rows it is refuted."
             for each in releases

@@ -17,7 +17,7 @@ from sfumato.release import Release
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.merged_labels import labels_within
 from sfumato.values.number_text import counted
-from sfumato.values.schema import Attribute, Role
+from sfumato.values.schema import Attribute, Role, Schema
 
 LEAST_LINKABLE = 200
 """People that the most linkable are at least."""
@@ -266,3 +266,10 @@ def refuse_the_same_people(people: People, outside: People) -> None:
 
 EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows")
 """Laws whose first table shows everybody's public values as they are, once for each row."""
+
+
+def split_caveats(schema: Schema) -> tuple[str, ...]:
+    """What must be said where people are held out one by one and belong together."""
+    if not schema.with_role(Role.UNIT, Role.HOUSEHOLD):
+        return ()
+    return ("Rows of one unit or household were not kept together when people were held out.",)

@@ -124,9 +124,27 @@ class Schema(Frozen):
     def _by_name(self) -> dict[str, Attribute]:
         return {each.name: each for each in self.attributes}
 
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """Attributes that a release does not publish, because all of their values were merged into one."""
+        return ()
+
+    def knowing_left_out(self, names: Iterable[str]) -> Self:
+        """The same schema, which says of these attributes why they are not there."""
+        found = self.model_copy()
+        # Kept as a remembered property is: what was left out is no part of what a schema declares.
+        found.__dict__["left_out"] = tuple(names)
+        return found
+
     def __getitem__(self, name: str) -> Attribute:
         if name in self._by_name:
             return self._by_name[name]
+        if name in self.left_out:
+            known = ", ".join(map(repr, self.names))
+            raise QueryError(
+                f"the attribute {name!r} was left out of the release: all of its values were merged into one. "
+                f"Ask about others: {known}."
+            )
         raise QueryError(f"there is no attribute {name!r}; {nearest(name, self.names)}")
 
     def __contains__(self, name: object) -> bool:
