@@ -2,7 +2,8 @@
 
 ``python benchmarks/adult_frontier.py`` goes on where it was stopped; ``--seconds`` stops it by itself. It prints the
 processor time of all results, and exits with 1 when it is more than two cores have in twenty minutes. ``--picture`` writes the
-chart of the page as PNG, which needs chromium.
+chart of the page as PNG, which needs chromium; ``--figures docs/adult_frontier.json`` keeps what the page says in numbers, which
+``docs/figures/frontier.py`` reads and a test computes again in part.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ import sys
 from pathlib import Path
 
 NAMES = ("age", "workclass", "education", "marital_status", "race", "sex", "occupation")
+CHECKED = ("randomized-response retention=0.5", "splu-gen gamma=4")
+"""Designs that a test computes again on the first split."""
+
 LIMIT = 2 * 20 * 60
 """Seconds of processor time: twenty minutes on two cores."""
 
@@ -32,6 +36,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=None)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--picture", type=Path, default=None)
+    parser.add_argument("--figures", type=Path, default=None)
     options = parser.parse_args()
     data, schema = prepare(options.out)
     command = [
@@ -59,7 +64,41 @@ def main() -> int:
         print(f"{len(results)} results, {spent:.0f} s of processor time (limit {LIMIT}).", file=sys.stderr)
     if options.picture is not None:
         draw(folder / "comparison.html", options.picture)
+    if options.figures is not None:
+        options.figures.write_text(json.dumps(summed_up(folder), indent=1) + "\n", encoding="utf-8")
     return int(spent > LIMIT)
+
+
+def summed_up(folder: Path) -> dict[str, object]:
+    """What the page says of a comparison, and what some designs gave on the first split, by which it can be checked."""
+    told = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    results = [json.loads(each.read_text(encoding="utf-8")) for each in (folder / "results").glob("*.json")]
+    return {
+        "splits": told["repeats"],
+        "minutes of processor": round(sum(each["seconds"] for each in results) / 60),
+        "designs": {
+            each["design"]: {
+                "method": each["method"],
+                "risk": round(each["risk"], 5),
+                "error": round(each["error"], 5),
+                "rare": round(each["numbers"]["rare found, with"], 5),
+            }
+            for each in told["designs"]
+        },
+        "equal risk": {each["method"]: each["risk 5%"] for each in told["equal_risk"]},
+        "reach ten percent": {
+            each["method"]: each["risk 10%"] != "cannot reach" for each in told["equal_risk"]
+        },
+        "first split": {
+            each["label"]: {
+                "with": each["present"]["right among the most linkable"],
+                "without": each["absent"]["right among the most linkable"],
+                "error": each["numbers"]["error"],
+            }
+            for each in results
+            if each["repeat"] == 0 and each["label"] in CHECKED
+        },
+    }
 
 
 def prepare(out: Path) -> tuple[str, str]:

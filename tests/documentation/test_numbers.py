@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from documentation.running import ROOT
 from scripts import load_script
-from sfumato import ATTACKS, METHODS
+from sfumato import ATTACKS, METHODS, compare_designs, read_table
+from sfumato.compare.designs import candidate
+from sfumato.custody.audit.measuring import LINKABLE
 
 FIGURES = ROOT / "docs" / "figures"
 CHECK = load_script(FIGURES / "check.py")
@@ -68,3 +71,26 @@ def test_numbers_of_members_are_told_rightly():
     assert f"by one of {IN_WORDS[len(METHODS.members)]} methods" in readme
     index = (ROOT / "docs" / "methods" / "index.md").read_text(encoding="utf-8")
     assert f"{IN_WORDS[len(METHODS.members)].capitalize()} ways to publish." in index
+
+
+@pytest.mark.slow
+def test_the_comparison_on_adult_comes_out_as_it_was_kept(tmp_path):
+    """Two of its designs on the first of its splits, from the rows on: the same splits, draws, attacks and questions."""
+    script = load_script(ROOT / "benchmarks" / "adult_frontier.py")
+    kept = json.loads((ROOT / "docs" / "adult_frontier.json").read_text(encoding="utf-8"))["first split"]
+    assert kept.keys() == set(script.CHECKED)
+    data, schema = script.prepare(tmp_path / "adult")
+    designs = [candidate("randomized-response", {"retention": 0.5}), candidate("splu-gen", {"gamma": 4})]
+    found = compare_designs(
+        read_table(data, schema),
+        tmp_path / "comparison",
+        candidates=designs,
+        sensitive="occupation",
+        queries=1_000,
+        repeats=3,
+        seed=18,
+        workers=0,
+    )
+    for each in (each for each in found.outcomes if each.repeat == 0):
+        ours = [each.present[LINKABLE], each.absent[LINKABLE], each.numbers["error"]]
+        assert ours == pytest.approx(list(kept[each.label].values()), rel=1e-6)
