@@ -71,8 +71,13 @@ def with_table(page: str, found: Comparison) -> str:
 def table(found: Comparison) -> str:
     """The table, without to with."""
     head = "| design | right of everybody | right of the most linkable | rare values found at precision 1/2 |\n|---|---|---|---|"
-    lines = [f"| {name} | {_cells(point)} |" for name, point in zip(ROWS, found.points, strict=True)]
+    lines = [row(name, point) for name, point in zip(ROWS, found.points, strict=True)]
     return "\n".join([head, *lines])
+
+
+def row(name: str, point: Point) -> str:
+    """The row of a design."""
+    return f"| {name} | {_cells(point)} |"
 
 
 def _cells(point: Point) -> str:

@@ -75,7 +75,10 @@ def test_numbers_of_members_are_told_rightly():
 
 @pytest.mark.slow
 def test_the_comparison_on_adult_comes_out_as_it_was_kept(tmp_path):
-    """Two of its designs on the first of its splits, from the rows on: the same splits, draws, attacks and questions."""
+    """Two of its designs on the first of its splits, from the rows on: the same splits, draws, attacks and questions.
+
+    The page of audits has the same designs on the first three splits.
+    """
     script = load_script(ROOT / "benchmarks" / "adult_frontier.py")
     kept = json.loads((ROOT / "docs" / "adult_frontier.json").read_text(encoding="utf-8"))["first split"]
     assert kept.keys() == set(script.CHECKED)
@@ -94,3 +97,7 @@ def test_the_comparison_on_adult_comes_out_as_it_was_kept(tmp_path):
     for each in (each for each in found.outcomes if each.repeat == 0):
         ours = [each.present[LINKABLE], each.absent[LINKABLE], each.numbers["error"]]
         assert ours == pytest.approx(list(kept[each.label].values()), rel=1e-6)
+    audited = load_script(ROOT / "docs" / "audit_figures.py")
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    for name, point in zip(("randomized response .5", "decoys 4"), found.points, strict=True):
+        assert audited.row(name, point) in page

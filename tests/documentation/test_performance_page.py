@@ -7,6 +7,7 @@ import json
 import pytest
 
 import performance_page
+from documentation.running import ROOT
 
 
 def line(name, value, limit=2.0, benchmark="beside_somebody"):
@@ -43,3 +44,22 @@ def test_the_last_figure_of_a_name_counts_and_is_held_against_its_limit(tmp_path
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| time over theirs | 3 | 2 | **over** **the peer is better** so |" in page
     assert "| 1 | 2 |" not in page
+
+
+PEERS = sorted(path.stem for path in (ROOT / "benchmarks").glob("beside_*.py"))
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_every_peer_has_its_place_on_the_page(tmp_path, name):
+    """Under a title of its own; its figures go where all do."""
+    assert "finish(main())" in (ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8")
+    results = [
+        line("CPU of ours over theirs", 0.0099, limit=0.02, benchmark=name),
+        line("largest relative difference from theirs", 0.0, limit=1e-9, benchmark=name),
+    ]
+    (tmp_path / "results.jsonl").write_text("\n".join(results) + "\n", encoding="utf-8")
+    performance_page.write_page(tmp_path / "results.jsonl", tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert f"## {performance_page.HEADINGS[name]}\n" in page
+    assert "| CPU of ours over theirs | 0.0099 | 0.02 | so |" in page
+    assert "| largest relative difference from theirs | 0 | 1e-09 | so |" in page
