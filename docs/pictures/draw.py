@@ -267,7 +267,7 @@ def choosing() -> Canvas:
             "Every single answer to be doubted?",
             (
                 ("large groups may show", "randomized-response"),
-                ("groups of alike people too", "sample-perturb-scale"),
+                ("large groups may not", "sample-perturb-scale"),
             ),
         ),
         ("Facts about many harmless, about few secret?", (("published once", "splu-gen"),)),
