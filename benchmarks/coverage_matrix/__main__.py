@@ -5,7 +5,8 @@ run once; then what covered less than 95 % is run again with fresh seeds, by a r
 (``judging.settled``): after 400, 800, 1,600 and every 1,600 further releases an entry is done when its coverage lies
 two standard errors above 93.5 %, or three below, and at the latest when it is known to 0.3 points. Only
 what still waits is asked, and tables in which no count of its size comes up are not published. Intervals of consistent
-counts hold the unbiased ones, and it is these that are asked again. ``--anew KIND`` asks one kind of answers anew of the
+counts hold the unbiased ones, and it is these that are asked again. ``--check`` makes first runs anew whose intervals are
+others today: an entry that comes out the same keeps its further runs. ``--anew KIND`` asks one kind of answers anew of the
 releases of first runs, for a change that concerns no other. Exits with 1 when an entry fails.
 """
 
@@ -51,9 +52,9 @@ def main() -> int:
     if unknown:
         parser.error(f"there is no setting {unknown[0]!r}; known are {', '.join(known)}.")
     chosen = [known[name] for name in arguments.names] or list(SETTINGS)
-    if arguments.check:
-        put_aside(chosen)
     until = time.monotonic() + 60 * arguments.minutes
+    if arguments.check:
+        make_anew(chosen, until)
     if arguments.anew:
         ask_anew(chosen, arguments.anew, until)
     elif not arguments.page_only:
@@ -61,12 +62,16 @@ def main() -> int:
     return int(write_page([Results.of(setting, skew) for setting in SETTINGS for skew in SKEWS]) > 0)
 
 
-def put_aside(settings: list[Setting], folder: Path = FOLDER) -> None:
-    """Remove results that were made with other intervals than those of today."""
+def make_anew(settings: list[Setting], until: float, folder: Path = FOLDER) -> None:
+    """First runs that were made with other intervals than those of today, once more with the same seeds."""
     for results in [Results.of(setting, skew, folder) for setting in settings for skew in SKEWS]:
-        if results.parts and results.were_made_otherwise():
-            results.path(folder).unlink()
-            print(f"{results.setting.name}, {results.skew}: made otherwise today, put aside", flush=True)
+        if results.parts and time.monotonic() < until and results.were_made_otherwise():
+            first = results.parts[0]
+            trial = run_trial(results.setting, results.skew, releases=first.releases, seed=first.seed)
+            others = results.replace_first(trial)
+            results.write(folder)
+            about = f"{results.setting.name}, {results.skew}: made anew"
+            print(f"{about}, {others} of {len(trial.entries)} entries are others", flush=True)
 
 
 def ask_anew(settings: list[Setting], kinds: list[str], until: float, folder: Path = FOLDER) -> None:

@@ -68,15 +68,23 @@ class Entry:
         }
 
 
-def entry_of(arrays: Mapping[str, npt.NDArray[np.float64]], place: int) -> Entry:
-    """The entry of one size class, from ``(releases, questions)`` of each."""
+def entry_of(arrays: Mapping[str, npt.NDArray[np.float64]], place: int, never_too_wide: float = 0.0) -> Entry:
+    """The entry of one size class, from ``(releases, questions)`` of each.
+
+    Parameters
+    ----------
+    never_too_wide
+        A stated standard error that is not held to be too large, however small the real one is.
+    """
     is_here = arrays["places"] == place
     misses = np.where(is_here, arrays["misses"], np.nan)
     has_interval = np.isfinite(misses)
     number = int(has_interval.sum())
     coverage, error = _ratio((has_interval & (misses == 0)).sum(axis=1), has_interval.sum(axis=1))
     spread, spread_error = _spread(
-        np.where(is_here, arrays["errors"] ** 2, np.nan), np.where(is_here, arrays["variances"], np.nan)
+        np.where(is_here, arrays["errors"] ** 2, np.nan),
+        np.where(is_here, arrays["variances"], np.nan),
+        never_too_wide,
     )
     return Entry(
         answers=int(is_here.sum()),
@@ -97,14 +105,19 @@ def combined(entries: Sequence[Entry]) -> Entry:
     """Of several runs with different seeds: each weighs as its number of intervals."""
     if len(entries) == 1:
         return entries[0]
-    weights = np.array([each.intervals for each in entries], float)
-    weights /= max(weights.sum(), 1)
+    intervals = np.array([each.intervals for each in entries], float)
+
+    def weighted(name: str) -> npt.NDArray[np.float64]:
+        values = np.array([getattr(each, name) for each in entries], float)
+        # A run with few answers says nothing of the spread, and has no weight in it.
+        weights = np.where(np.isfinite(values), intervals, 0.0)
+        return np.asarray(weights * values / weights.sum() if weights.any() else np.full(1, math.nan))
 
     def mean(name: str) -> float:
-        return float(np.nansum(weights * [getattr(each, name) for each in entries]))
+        return float(np.nansum(found)) if np.isfinite(found := weighted(name)).any() else math.nan
 
     def error(name: str) -> float:
-        return float(np.sqrt(np.nansum((weights * [getattr(each, name) for each in entries]) ** 2)))
+        return math.sqrt(np.nansum(found**2)) if np.isfinite(found := weighted(name)).any() else math.nan
 
     return Entry(
         answers=sum(each.answers for each in entries),
@@ -135,11 +148,11 @@ def _ratio(held: npt.NDArray[Any], asked: npt.NDArray[Any]) -> tuple[float, floa
     return float(share), max(error, least)
 
 
-def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any]) -> tuple[float, float]:
+def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any], never_too_wide: float) -> tuple[float, float]:
     """Root of stated over real mean squares, every question counting alike; and its standard error.
 
-    A question that is in the class in few releases says nothing by itself and is left out; and so is a number that never
-    erred, which has no spread: a release that cannot call it exact states the error of a row or so.
+    A question that is in the class in few releases says nothing by itself and is left out. One that states an error
+    that is never too wide, and is no worse than that, counts as just right; one that is worse counts as it is.
     """
     has_both = np.isfinite(real) & np.isfinite(stated)
     kept = has_both.sum(axis=0) >= FEWEST_RELEASES
@@ -147,12 +160,16 @@ def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any]) -> tuple[float, fl
         return math.nan, math.nan
     real, stated = (np.where(has_both, each, 0.0)[:, kept] for each in (real, stated))
     number = has_both[:, kept].sum(axis=0)
+    is_small = stated.sum(axis=0) <= number * never_too_wide**2
+    real = np.where(is_small & (real.sum(axis=0) < stated.sum(axis=0)), stated, real)
     scale = (real.sum(axis=0) + stated.sum(axis=0)) / 2 / number
-    is_free = (scale > 0) & (real.sum(axis=0) > 0)
+    is_free = scale > 0
     if not is_free.any():
         return math.nan, math.nan
     real, stated = (each[:, is_free] / (scale * number)[is_free] for each in (real, stated))
     mean_real, mean_stated = real.sum(), stated.sum()
+    if not mean_real or not mean_stated:
+        return (0.0 if mean_real else BEYOND_ANY), 0.0
     ratio = mean_stated / mean_real
     by_release = stated.sum(axis=1) - ratio * real.sum(axis=1)
     error = math.sqrt(float(np.sum(by_release**2))) / mean_real
@@ -161,3 +178,6 @@ def _spread(real: npt.NDArray[Any], stated: npt.NDArray[Any]) -> tuple[float, fl
 
 FEWEST_RELEASES = 30
 """Answers of a question below which its mean square is not looked at."""
+
+BEYOND_ANY = 1000.0
+"""Stated over real spread of numbers that never erred though they state an error."""

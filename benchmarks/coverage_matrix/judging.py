@@ -33,6 +33,9 @@ MOST = 0.985
 WIDEST_SUM = 1.1
 """Stated over real spread of sums of cells, and its inverse."""
 
+LARGEST_ERROR_OF_SPREAD = 0.02
+"""The standard error that the spread of a sum is known with at the latest when it is run again."""
+
 SMALL = ("0", "1-9")
 """Counts so small that a whole number more or less is much: their intervals may hold more."""
 
@@ -58,9 +61,49 @@ def simultaneous(entries: int) -> float:
     return NormalDist().inv_cdf(1 - ALPHA / max(entries, 1))
 
 
-def needs_another_run(entry: Entry) -> bool:
-    """Whether a first run covered less than it says."""
-    return entry.intervals > 0 and entry.coverage < STATED
+def needs_another_run(setting: Setting, key: Key, entry: Entry) -> bool:
+    """Whether a first run covered less than it says, or stated a spread of sums outside of what is allowed."""
+    return _covers_too_little(entry) or has_other_spread(setting, key, entry)
+
+
+def waits(setting: Setting, key: Key, first: Entry, again: Entry | None) -> bool:
+    """Whether further runs must go on."""
+    if again is None:
+        return needs_another_run(setting, key, first)
+    return (_covers_too_little(first) and settled(again) is None) or (
+        has_other_spread(setting, key, first) and spread_settled(again) is None
+    )
+
+
+def _covers_too_little(first: Entry) -> bool:
+    return first.intervals > 0 and first.coverage < STATED
+
+
+def has_other_spread(setting: Setting, key: Key, first: Entry) -> bool:
+    """Whether sums state too much or too little; a law that calls itself conservative may."""
+    is_judged = key.kind == "sum" and key.size not in SMALL and not setting.conservative
+    return is_judged and math.isfinite(first.spread) and _inside(first.spread) < 0
+
+
+def _inside(spread: float) -> float:
+    """How far a spread lies within what is allowed; negative outside."""
+    return min(spread - 1 / WIDEST_SUM, WIDEST_SUM - spread)
+
+
+def spread_settled(again: Entry) -> bool | None:
+    """Whether further runs of a sum state the spread they must; None while they must go on.
+
+    As with :func:`settled`: two standard errors inside, three outside, and at the latest when it is known to
+    :data:`LARGEST_ERROR_OF_SPREAD`.
+    """
+    if not math.isfinite(again.spread):
+        return None
+    inside = _inside(again.spread)
+    if inside > REACHED_EARLY * again.spread_error:
+        return True
+    if inside < -FAILED_EARLY * again.spread_error:
+        return False
+    return inside >= 0 if again.spread_error <= LARGEST_ERROR_OF_SPREAD else None
 
 
 def settled(again: Entry) -> bool | None:
@@ -128,15 +171,11 @@ def _faults(setting: Setting, key: Key, first: Entry, again: Entry | None, entri
         and not _reason(setting, key, latest)
     ):
         yield f"covers {latest.coverage:.1%} without a reason"
-    if (
-        key.kind == "sum"
-        and key.size not in SMALL
-        and math.isfinite(latest.spread)
-        and not setting.conservative
-    ):
-        slack = width * latest.spread_error
-        if latest.spread + slack < 1 / WIDEST_SUM or latest.spread - slack > WIDEST_SUM:
-            yield f"states {latest.spread:.2f} times the real spread"
+    if has_other_spread(setting, key, first):
+        if _inside(first.spread) < -width * first.spread_error:
+            yield f"states {first.spread:.2f} times the real spread"
+        elif again is not None and spread_settled(again) is False:
+            yield f"states {again.spread:.2f} times the real spread in another run"
 
 
 def _reason(setting: Setting, key: Key, entry: Entry) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from coverage_matrix.entries import Entry, Key, combined
-from coverage_matrix.judging import needs_another_run, settled
+from coverage_matrix.judging import waits
 from coverage_matrix.settings import Setting
 from coverage_matrix.tables import Skew
 from coverage_matrix.trying import RELEASES_OF_WIDTHS, Trial, run_trial
@@ -101,6 +101,26 @@ class Results:
             abs(today[kind] - width) > 1e-4 * max(width, 1) for kind, width in known.items()
         )
 
+    def replace_first(self, trial: Trial) -> int:
+        """Put a first run anew in the place of the first; how many entries are others.
+
+        Further runs of these are forgotten. An entry that is the same to its last digit over hundreds of releases was
+        made by the same intervals, and what further runs found of it stands.
+        """
+        same = {
+            key
+            for key, entry in trial.entries.items()
+            if key in self.first and self.first[key].to_dict() == entry.to_dict()
+        }
+        self.parts[0].trial = trial
+        for part in self.parts[1:]:
+            kept = {key: entry for key, entry in part.trial.entries.items() if key in same}
+            part.trial = replace(part.trial, entries=kept)
+        if not any(part.trial.entries for part in self.parts[1:]):
+            # Else their seeds are taken.
+            del self.parts[1:]
+        return len(trial.entries) - len(same)
+
     def replace_kinds(self, kinds: Collection[str], trial: Trial) -> None:
         """Put what a first run says anew of some kinds of answers in the place of all that was known of them."""
         for part in self.parts:
@@ -119,11 +139,9 @@ class Results:
         return combined(found) if found else None
 
     def pending(self) -> frozenset[Key]:
-        """Entries that covered too little at first and are not settled yet by further runs."""
+        """Entries that are wanting in the first run and not settled yet by further ones."""
         return frozenset(
-            key
-            for key, entry in self.first.items()
-            if needs_another_run(entry) and ((again := self.again(key)) is None or settled(again) is None)
+            key for key, entry in self.first.items() if waits(self.setting, key, entry, self.again(key))
         )
 
     def releases_wanted(self) -> int:

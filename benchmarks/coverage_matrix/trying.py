@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from coverage_matrix.entries import Entry, Key, entry_of
-from coverage_matrix.questions import CLASSES, Sized, questions_for, size_class
+from coverage_matrix.questions import CELLS_OF_A_SUM, CLASSES, Sized, questions_for, size_class
 from coverage_matrix.settings import Setting
 from coverage_matrix.tables import Skew, population
 from sfumato.chance.randomness import NoiseSource
@@ -30,6 +31,9 @@ TRIED = 4
 
 RELEASES_OF_WIDTHS = 2
 """Releases by whose widths it is known whether intervals are still the same."""
+
+NEVER_TOO_WIDE = math.sqrt(CELLS_OF_A_SUM)
+"""Rows: a release that cannot call a whole number exact states an error of about a row for each cell of a sum."""
 
 TARGETS: tuple[Target, ...] = ("table", "population")
 
@@ -259,7 +263,7 @@ def _gathered(
             for name in ("places", "errors", "variances", "misses", "certain", "wrong", "is_cut")
         }
         for number, size in enumerate(CLASSES):
-            found = entry_of(arrays, number)
+            found = entry_of(arrays, number, NEVER_TOO_WIDE if kind == "sum" else 0.0)
             if found.answers:
                 entries[Key(kind, target, size)] = found
         if np.isnan(arrays["places"]).all():

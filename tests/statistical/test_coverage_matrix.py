@@ -5,18 +5,27 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from conformance.sabotage import sabotage, too_narrow
 from coverage_matrix import __main__ as running
 from coverage_matrix import trying
-from coverage_matrix.entries import Entry, Key, combined
-from coverage_matrix.judging import ALPHA, judge, needs_another_run, settled, simultaneous
+from coverage_matrix.entries import BEYOND_ANY, Entry, Key, combined, entry_of
+from coverage_matrix.judging import (
+    ALPHA,
+    judge,
+    needs_another_run,
+    settled,
+    simultaneous,
+    spread_settled,
+    waits,
+)
 from coverage_matrix.page import write_page
 from coverage_matrix.results import Part, Results
 from coverage_matrix.settings import SETTINGS
 from coverage_matrix.tables import SKEWS, population
-from coverage_matrix.trying import Trial, run_trial
+from coverage_matrix.trying import NEVER_TOO_WIDE, Trial, run_trial
 from sfumato.laws import LAWS
 from sfumato.testing import release_in_memory
 
@@ -152,16 +161,45 @@ def test_what_waits_is_asked_where_it_comes_up_and_nothing_else(monkeypatch):
     assert trial.entries[rare].answers == sum(10 <= each < 100 for each in published)
 
 
-def test_intervals_that_are_made_otherwise_are_known_by_their_widths(tmp_path, monkeypatch):
-    """The same law gives the same widths; one that states other errors does not, and its results are put aside."""
-    results = Results(RESPONSE, SKEWS[0])
-    results.parts.append(Part(1, 2, run_trial(RESPONSE, SKEWS[0], releases=2, seed=1)))
-    results.write(tmp_path)
-    running.put_aside([RESPONSE], tmp_path)
-    assert results.path(tmp_path).exists()
+def test_intervals_that_are_made_otherwise_are_known_by_their_widths_and_made_anew(tmp_path, monkeypatch):
+    """The same law gives the same widths, and nothing is run; one that states other errors is run with the same seeds."""
+    first = run_trial(RESPONSE, SKEWS[0], releases=2, seed=1)
+    further = Part(2, 400, Trial({JOINT: GOOD}))
+    Results(RESPONSE, SKEWS[0], [Part(1, 2, first), further]).write(tmp_path)
+    before = Results(RESPONSE, SKEWS[0]).path(tmp_path).read_bytes()
+    running.make_anew([RESPONSE], math.inf, tmp_path)
+    assert Results(RESPONSE, SKEWS[0]).path(tmp_path).read_bytes() == before
+
     sabotage(monkeypatch, LAWS.get("perturbed-rows"), too_narrow)
-    running.put_aside([RESPONSE], tmp_path)
-    assert not results.path(tmp_path).exists()
+    running.make_anew([RESPONSE], -math.inf, tmp_path)
+    assert Results(RESPONSE, SKEWS[0]).path(tmp_path).read_bytes() == before
+    running.make_anew([RESPONSE], math.inf, tmp_path)
+    found = Results.of(RESPONSE, SKEWS[0], tmp_path)
+    today = run_trial(RESPONSE, SKEWS[0], releases=2, seed=1)
+    assert {key: each.to_dict() for key, each in found.first.items()} == {
+        key: each.to_dict() for key, each in today.entries.items()
+    }
+    assert today.entries[JOINT].to_dict() != first.entries[JOINT].to_dict()
+    assert found.again(JOINT) is None
+    assert not found.were_made_otherwise()
+
+
+def test_what_comes_out_the_same_keeps_its_further_runs_and_their_seeds():
+    """One entry is another: its further runs are forgotten, those of the other are not; without any left, seeds are free."""
+    other = dataclasses.replace(GOOD, coverage=0.9)
+    further = Part(2, 400, Trial({JOINT: GOOD, CONTRAST: GOOD}))
+    results = Results(
+        RESPONSE,
+        SKEWS[0],
+        [Part(1, 400, Trial({JOINT: GOOD, CONTRAST: GOOD})), further, Part(3, 400, Trial({JOINT: GOOD}))],
+    )
+    assert results.replace_first(Trial({JOINT: other, CONTRAST: GOOD})) == 1
+    assert results.first[JOINT] == other
+    assert results.again(JOINT) is None
+    assert results.again(CONTRAST) == GOOD
+    assert [part.seed for part in results.parts] == [1, 2, 3]
+    assert results.replace_first(Trial({JOINT: other, CONTRAST: other})) == 1
+    assert [part.seed for part in results.parts] == [1]
 
 
 def test_one_kind_of_answers_is_asked_anew_and_others_stay(tmp_path, monkeypatch):
@@ -190,8 +228,85 @@ def test_runs_add_up_by_their_number_of_intervals():
     both = combined([GOOD, dataclasses.replace(GOOD, intervals=5_000, coverage=0.9, coverage_error=0.006)])
     assert both.coverage == pytest.approx(0.9408)
     assert both.coverage_error == pytest.approx((0.0012**2 + 0.0012**2) ** 0.5)
-    assert needs_another_run(both)
-    assert not needs_another_run(GOOD)
+    assert needs_another_run(RESPONSE, JOINT, both)
+    assert not needs_another_run(RESPONSE, JOINT, GOOD)
+
+
+def test_runs_that_say_nothing_of_the_spread_do_not_draw_it_to_nothing():
+    """1.01 of 20,000 and 1.11 of 5,000 are 1.03; a run of few answers changes neither that nor its error."""
+    silent = dataclasses.replace(GOOD, intervals=25_000, spread=math.nan, spread_error=math.nan)
+    wide = dataclasses.replace(GOOD, intervals=5_000, spread=1.11, spread_error=0.03)
+    both = combined([GOOD, silent, wide])
+    assert both.spread == pytest.approx(1.03)
+    assert both.spread_error == pytest.approx((0.008**2 + 0.006**2) ** 0.5)
+    assert both.coverage == pytest.approx(0.951)
+    assert math.isnan(combined([silent, silent]).spread)
+
+
+@pytest.mark.parametrize(
+    ("real", "stated", "spread"),
+    [
+        # Two sums of 40 releases: errors of 3 and stated errors of 3; twice as wide; half as wide.
+        ((3.0, 3.0), (3.0, 3.0), 1.0),
+        ((3.0, 30.0), (6.0, 60.0), 2.0),
+        ((6.0, 6.0), (3.0, 3.0), 0.5),
+        # Never an error, and two rows are stated: no wider than whole numbers must be. Three are.
+        ((0.0, 3.0), (2.0, 3.0), 1.0),
+        # Squares over their mean: 2 and 0, 1 and 1; 3 / 1.
+        ((0.0, 3.0), (3.0, 3.0), 3**0.5),
+        ((0.0, 0.0), (3.0, 3.0), BEYOND_ANY),
+        # The excuse is none for what states too little: 1 / 2.5 and 4 / 2.5, 1 and 1; 1.4 / 2.6.
+        ((2.0, 3.0), (1.0, 3.0), (1.4 / 2.6) ** 0.5),
+        ((3.0, 3.0), (0.0, 0.0), 0.0),
+    ],
+)  # fmt: skip
+def test_the_spread_of_sums_by_hand(real, stated, spread):
+    """Every sum counts alike; what states up to two rows is never too wide, and may be too narrow."""
+    size = (40, 2)
+    arrays = {name: np.zeros(size) for name in ("places", "misses", "certain", "wrong", "is_cut")}
+    arrays |= {"errors": np.full(size, real), "variances": np.full(size, stated) ** 2}
+    assert entry_of(arrays, 0, NEVER_TOO_WIDE).spread == pytest.approx(spread)
+    assert NEVER_TOO_WIDE == 2
+
+
+def test_numbers_of_other_kinds_have_no_width_that_is_never_too_wide():
+    """A share states hundredths: twice its real error is twice too wide."""
+    arrays = {name: np.zeros((40, 1)) for name in ("places", "misses", "certain", "wrong", "is_cut")}
+    arrays |= {"errors": np.full((40, 1), 0.01), "variances": np.full((40, 1), 0.02) ** 2}
+    assert entry_of(arrays, 0).spread == pytest.approx(2)
+
+
+@pytest.mark.parametrize(
+    ("again", "reached"),
+    [
+        # 1.10 is the limit above, 0.909 below: two errors inside, three outside, or known to 0.02.
+        ({"spread": 1.03, "spread_error": 0.034}, True),
+        ({"spread": 1.03, "spread_error": 0.036}, None),
+        ({"spread": 0.98, "spread_error": 0.035}, True),
+        ({"spread": 1.2, "spread_error": 0.03}, False),
+        ({"spread": 1.2, "spread_error": 0.034}, None),
+        ({"spread": 0.8, "spread_error": 0.03}, False),
+        ({"spread": 1.09, "spread_error": 0.02}, True),
+        ({"spread": 1.11, "spread_error": 0.02}, False),
+        ({"spread": math.nan, "spread_error": math.nan}, None),
+    ],
+)  # fmt: skip
+def test_sums_outside_of_what_is_allowed_are_run_again_until_their_spread_is_known(again, reached):
+    """A first run of 1.15 that is not surely outside decides nothing by itself."""
+    key = Key("sum", "table", "100+")
+    first = dataclasses.replace(GOOD, spread=1.15, spread_error=0.05)
+    further = dataclasses.replace(GOOD, **again)
+    assert waits(RESPONSE, key, first, None)
+    assert judge(RESPONSE, key, first, None, 10).fault == ""
+    assert spread_settled(further) is reached
+    assert waits(RESPONSE, key, first, further) is (reached is None)
+    fault = judge(RESPONSE, key, first, further, 10).fault
+    assert fault == (
+        f"states {again['spread']:.2f} times the real spread in another run" if reached is False else ""
+    )
+    # No other kind, and nothing of a law that calls itself conservative.
+    assert not waits(RESPONSE, JOINT, first, None)
+    assert not waits(dataclasses.replace(RESPONSE, conservative="by its own account"), key, first, None)
 
 
 def test_a_run_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
@@ -225,10 +340,19 @@ def test_a_run_goes_on_where_it_was_stopped(tmp_path, monkeypatch):
     assert known[0].again(JOINT).coverage_error == pytest.approx(0.003)
     page = tmp_path / "coverage.md"
     assert write_page(known, page) == 0
-    assert "*93.8*" in page.read_text(encoding="utf-8")
+    told = page.read_text(encoding="utf-8")
+    assert "*93.8*" in told
+    assert "None of 6 entries fails. None waits for a second run." in told
     known[0].parts = known[0].parts[:1]
     write_page(known, page)
-    assert "1 wait for their second run" in page.read_text(encoding="utf-8")
+    told = page.read_text(encoding="utf-8")
+    assert "3 of 3 settings and tables were run. None of 6 entries fails. 1 waits for a second run." in told
+    known[0].parts = []
+    write_page(known, page)
+    told = page.read_text(encoding="utf-8")
+    assert (
+        "2 of 3 settings and tables were run. None of 4 entries fails. None waits for a second run." in told
+    )
 
 
 @pytest.mark.parametrize("skew", SKEWS)
