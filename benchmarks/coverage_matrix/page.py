@@ -96,7 +96,7 @@ def write_page(every: Sequence[Results], path: Path = PAGE) -> int:
 
 def _verdict(faults: int, pending: int, entries: int) -> str:
     found = f"{faults} of {entries:,} entries fail." if faults else f"None of {entries:,} entries fails."
-    return f"{found} {pending or 'None'} {'wait' if pending > 1 else 'waits'} for a second run."
+    return f"{found} {pending or 'None'} {'wait' if pending > 1 else 'waits'} for the end of a second run."
 
 
 def _faults(faults: Sequence[tuple[tuple[str, str, Key], Verdict]]) -> Iterator[str]:
@@ -194,7 +194,7 @@ def _section(results: Sequence[Results], verdicts: dict[tuple[str, str, Key], Ve
 def _spread(results: Results, key: Key) -> str:
     """Of the first run, or of further ones where that lay outside of what is allowed."""
     first, again = results.first[key], results.again(key)
-    if again is None or not has_other_spread(results.setting, key, first):
+    if again is None or math.isnan(again.spread) or not has_other_spread(results.setting, key, first):
         return f"{first.spread:.2f}"
     return f"*{again.spread:.2f}*"
 
