@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -77,8 +78,11 @@ def attacked_buckets(
 def linked_people(kind: Kind, rows: int, seed: int) -> PrivateTable:
     """The same people by three of the public attributes, as quasi-identifiers of 240 groups."""
     values, columns = attacked_table(kind, rows, np.random.default_rng(seed))
-    sizes = (*PUBLIC_SIZES[1:], NUMBER_OF_VALUES[kind])
-    names = ("one", "two", "three", "value")
+    return _coded([*columns[1:], values], (*PUBLIC_SIZES[1:], NUMBER_OF_VALUES[kind]))
+
+
+def _coded(columns: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> PrivateTable:
+    """Three quasi-identifiers and a sensitive value."""
     schema = Schema(
         attributes=tuple(
             Attribute(
@@ -86,12 +90,26 @@ def linked_people(kind: Kind, rows: int, seed: int) -> PrivateTable:
                 role=Role.SENSITIVE if name == "value" else Role.QUASI_IDENTIFIER,
                 categories=tuple(map(str, range(size))),
             )
-            for name, size in zip(names, sizes, strict=True)
+            for name, size in zip(("one", "two", "three", "value"), sizes, strict=True)
         )
     )
-    every = zip(schema.attributes, (*columns[1:], values), strict=True)
+    every = zip(schema.attributes, columns, strict=True)
     codes = {each.name: np.asarray(column).astype(each.code_type) for each, column in every}
     return PrivateTable(CodedRows(schema, codes), schema, engine=ArrayEngine())
+
+
+def told_people(rows: int, seed: int) -> PrivateTable:
+    """A long tail of 60 values of which one attribute of 30 categories tells, and two others do not.
+
+    Two in five have the category of their value, which is that of another value too; the others any. What people of
+    rare values have is thus nearly even, although the categories of the frequent values are frequent.
+    """
+    generator = np.random.default_rng(seed)
+    shares = 1 / np.arange(1, 61)
+    values = generator.choice(60, rows, p=shares / shares.sum())
+    telling = np.where(generator.random(rows) < 0.4, values % 30, generator.integers(0, 30, rows))
+    columns = [telling, generator.integers(0, 6, rows), generator.integers(0, 2, rows), values]
+    return _coded(columns, (30, 6, 2, 60))
 
 
 def linking_guesses(

@@ -25,7 +25,7 @@ from sfumato.laws.believing.group_pooling import (
     pooled_counts,
     shares_with_overall,
 )
-from sfumato.laws.believing.leaning import fit_groups
+from sfumato.laws.believing.judging import fit_groups
 from sfumato.laws.believing.targets import places_among
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.release import Release

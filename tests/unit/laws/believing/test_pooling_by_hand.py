@@ -11,23 +11,17 @@ import pytest
 from published_rows import category_attribute
 from sfumato.chance.distortion import contract, uniform_with_diagonal
 from sfumato.errors import TooLargeError
-from sfumato.laws.believing import leaning
+from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import (
     linked_counts,
     occupied_groups,
     pooled_counts,
     published_values,
 )
-from sfumato.laws.believing.leaning import (
-    Leaning,
-    attribute_shares,
-    choose_leaning,
-    fit_groups,
-    leaning_counts,
-    peaked_shares,
-    some_groups,
-)
-from sfumato.laws.believing.peaked_shares import can_have_peaks, expected_shares
+from sfumato.laws.believing.judging import choose_leaning, fit_groups, some_groups
+from sfumato.laws.believing.leaning import Leaning, attribute_shares, leaning_counts
+from sfumato.laws.believing.peaked_shares import can_have_peaks, peaked_shares
+from sfumato.laws.believing.surest import Correction
 from sfumato.values.counts import OccupiedCounts
 from sfumato.values.schema import Role
 
@@ -86,9 +80,8 @@ def test_groups_by_two_attributes_of_which_one_is_true():
     for place in range(2):
         alone = published_values(published[:, place], [TOWN, JOB], prior[:, place])
         np.testing.assert_allclose(found[:, place], alone)
-    overall = prior.sum(axis=(0, 1)) / prior.sum()
-    expected = expected_shares(found.reshape(4, 3), JOB, overall).reshape(2, 2, 3)
-    np.testing.assert_allclose(peaked_shares(published, [TOWN, None, JOB], prior), expected)
+    by_loops = peaked_by_loops(lambda _: found, prior.reshape(4, 3)).reshape(2, 2, 3)
+    np.testing.assert_allclose(peaked_shares(published, [TOWN, None, JOB], prior), by_loops, rtol=1e-9)
     # Nobody is believed to be anywhere: no share is divided by none.
     assert np.isfinite(peaked_shares(published, [TOWN, None, JOB], np.zeros((2, 2, 3)))).all()
 
@@ -145,62 +138,82 @@ def test_a_leaning_with_peaks_is_worked_out_twice_from_sixteen_rows():
 PEAKS = [0.1 * each for each in range(1, 11)]
 
 
-def shares_by_loops(published, overall, steps=40):
-    """Every peak at every value, and none; how many groups have which, by expectation and maximization."""
+def peaked_by_loops(link, prior, rounds=12, steps=5):
+    """Every peak at every value, and none; how many groups have which, and what is left, by expectation and maximization."""
     kinds = [(peak, value) for peak in range(10) for value in range(3)] + [(None, None)]
-    shares = []
-    for peak, value in kinds:
-        height = 0.0 if peak is None else PEAKS[peak]
-        shares.append([(1 - height) * overall[each] + height * (each == value) for each in range(3)])
-    logs = [
-        [
-            sum(
-                rows[shown] * math.log(max(sum(share[true] * JOB[true, shown] for true in range(3)), 1e-12))
-                for shown in range(3)
-            )
-            for share in shares
+    heights = [0.0 if peak is None else PEAKS[peak] for peak, _ in kinds]
+    overall = prior.sum(axis=0) / prior.sum()
+    left, probabilities, current = list(overall), [1 / 11] * 11, prior
+    for _ in range(rounds):
+        shown = link(current).reshape(-1, 3)
+        shares = [
+            [(1 - height) * left[each] + height * (each == value) for each in range(3)]
+            for height, (_, value) in zip(heights, kinds, strict=True)
         ]
-        for rows in published
-    ]
-    probabilities = [1 / 11] * 11
-    for _ in range(steps):
-        posterior = []
-        for of_group in logs:
-            top = max(of_group)
-            weights = []
-            for (peak, value), log in zip(kinds, of_group, strict=True):
-                prior = probabilities[10] if peak is None else probabilities[peak] * overall[value]
-                weights.append(prior * math.exp(log - top))
-            posterior.append([each / sum(weights) for each in weights])
-        seen = [each for each, rows in zip(posterior, published, strict=True) if sum(rows) > 0]
-        probabilities = [
+        seen = [[sum(share[true] * JOB[true, w] for true in range(3)) for w in range(3)] for share in shares]
+        logs = [[sum(rows[w] * math.log(each[w]) for w in range(3)) for each in seen] for rows in shown]
+        for _ in range(steps):
+            posterior = []
+            for of_group in logs:
+                weights = [
+                    (probabilities[10] if peak is None else probabilities[peak] * overall[value])
+                    * math.exp(log - max(of_group))
+                    for (peak, value), log in zip(kinds, of_group, strict=True)
+                ]
+                posterior.append([each / sum(weights) for each in weights])
+            occupied = [each for each, rows in zip(posterior, shown, strict=True) if sum(rows) > 0]
+            probabilities = [
+                sum(
+                    each[kind]
+                    for each in occupied
+                    for kind in range(31)
+                    if kinds[kind][0] == (None if peak == 10 else peak)
+                )
+                / len(occupied)
+                for peak in range(11)
+            ]
+        expected = np.array(posterior) @ np.array(shares)
+        rest = [
             sum(
-                each[kind]
-                for each in seen
+                posterior[group][kind] * rows[w] * (1 - heights[kind]) * left[x] * JOB[x, w] / seen[kind][w]
+                for group, rows in enumerate(shown)
                 for kind in range(31)
-                if kinds[kind][0] == (None if peak == 10 else peak)
+                for w in range(3)
             )
-            / len(seen)
-            for peak in range(11)
+            for x in range(3)
         ]
-    return [
-        [sum(w * s[v] for w, s in zip(each, shares, strict=True)) for v in range(3)] for each in posterior
-    ]
+        before, left = left, [each / sum(rest) for each in rest]
+        if sum(abs(new - old) for new, old in zip(left, before, strict=True)) <= 1e-3:
+            break
+        current = shown.sum(axis=1, keepdims=True) * expected
+    return expected
 
 
 def test_shares_to_expect_where_groups_have_peaks():
     """Of four groups, one without rows, which is like the others on average."""
     published = np.array([[30.0, 4.0, 0.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0], [0.0, 0.0, 0.0]])
-    overall = np.array([0.45, 0.4, 0.15])
-    np.testing.assert_allclose(
-        expected_shares(published, JOB, overall), shares_by_loops(published.tolist(), overall), rtol=1e-9
-    )
+    found = peaked_shares(published, [None, JOB], published)
+    np.testing.assert_allclose(found, peaked_by_loops(lambda _: published, published), rtol=1e-9)
+
+
+def test_what_is_left_is_not_what_peaks_make_of_it():
+    """Six groups that have one value each, the first much larger: by hand, nobody has the first value but the first group.
+
+    Of the first group's rows 100 in 110 have the first value and 10 the last one; of each other group 8 in 10 have the
+    second and 2 the last one. Without the peaks all that is left is the last value. Were it the overall shares, two
+    in three, the small groups would be expected to have the first value too.
+    """
+    published = np.array([[100.0, 0.0, 10.0]] + [[0.0, 8.0, 2.0]] * 5)
+    found = peaked_shares(published, [None, None], published)
+    assert found[1:, 0].max() < 0.02
+    assert found[1:, 2].min() > 0.15
 
 
 def test_groups_of_nobody_are_what_was_believed():
     """No rows at all: peaks are expected where values are frequent, so on average shares are the overall ones."""
-    overall = np.array([0.5, 0.3, 0.2])
-    np.testing.assert_allclose(expected_shares(np.zeros((2, 3)), JOB, overall), [overall] * 2)
+    overall = np.array([5.0, 3.0, 2.0])
+    found = peaked_shares(np.zeros((2, 3)), [None, JOB], np.array([overall, overall]))
+    np.testing.assert_allclose(found, [overall / 10] * 2)
 
 
 @pytest.mark.parametrize(
@@ -221,11 +234,15 @@ def test_where_every_peak_can_be_tried(groups, values, can):
     assert can_have_peaks(groups, values) is can
 
 
-def test_shares_with_peaks_follow_the_overall_ones_of_the_prior():
-    """Published values linked first; less than one row in all is held against one."""
-    overall = PRIOR.sum(axis=0) / PRIOR.sum()
-    expected = expected_shares(published_values(PUBLISHED, [TOWN, JOB], PRIOR), JOB, overall)
-    np.testing.assert_allclose(peaked_shares(PUBLISHED, [TOWN, JOB], PRIOR), expected)
+@pytest.mark.parametrize("relinks", [False, True])
+def test_rows_are_linked_by_the_prior_or_by_what_was_learned(relinks):
+    """Once, or anew in every round; the values that have peaks are those of the prior."""
+
+    def link(current):
+        return published_values(PUBLISHED, [TOWN, JOB], current if relinks else PRIOR)
+
+    found = peaked_shares(PUBLISHED, [TOWN, JOB], PRIOR, relinks=relinks)
+    np.testing.assert_allclose(found, peaked_by_loops(link, PRIOR), rtol=1e-9)
 
 
 def test_a_leaning_is_chosen_by_the_rows_held_out():
@@ -260,9 +277,10 @@ def test_a_leaning_is_chosen_by_the_rows_held_out():
                     sum(held_out[cell] * math.log(shown[cell]) for cell in np.ndindex(4, 3) if held_out[cell])
                 )
     totals = {tried: sum(each) for tried, each in fits.items()}
-    assert choose_leaning(published, matrices, np.random.default_rng(3)) == max(totals, key=totals.get)
+    chosen = choose_leaning(published, matrices, np.random.default_rng(3))
+    assert chosen._replace(correction=Correction()) == max(totals, key=totals.get)
     tried = list(totals)
-    judged = leaning._judged(published, matrices, folds[1].astype(float), tried)
+    judged = judging._judged(published, matrices, folds[1].astype(float), tried)
     np.testing.assert_allclose(judged, [fits[each][1] for each in tried])
 
 
@@ -271,13 +289,13 @@ def test_large_tables_get_fewer_steps(monkeypatch, size, steps):
     """Five hundred million cells over all trials of nine leanings in five folds, between 10 and 150 steps each."""
     used = []
     monkeypatch.setattr(
-        leaning,
+        judging,
         "pooled_counts",
         lambda counts, *_, steps, **__: used.append(steps) or np.ones(counts.shape),
     )
     counts = np.broadcast_to(np.ones(1), (size // 10, 10))
     held_out = np.broadcast_to(np.zeros(1), counts.shape)
-    leaning._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
+    judging._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
     assert set(used) == {steps}
 
 
@@ -314,12 +332,12 @@ def test_a_part_of_very_many_groups_decides(monkeypatch):
     """So many that a million cells hold them, at random and each at most once; all where they are fewer."""
     published = np.arange(12.0).reshape(6, 2)
     assert some_groups(published, np.random.default_rng(0)).tolist() == list(range(6))
-    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 12)
+    monkeypatch.setattr(judging, "CELLS_OF_A_CHOICE", 12)
     assert some_groups(published, np.random.default_rng(0)).tolist() == list(range(6))
-    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 7)
+    monkeypatch.setattr(judging, "CELLS_OF_A_CHOICE", 7)
     found = some_groups(published, np.random.default_rng(0)).tolist()
     assert len(set(found) & set(range(6))) == len(found) == 3
-    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 1)
+    monkeypatch.setattr(judging, "CELLS_OF_A_CHOICE", 1)
     assert some_groups(published, np.random.default_rng(0)).shape == (1,)
 
 
@@ -331,8 +349,8 @@ def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatc
         asked.append((published, codes))
         return Leaning(30.0, has_peaks=True)
 
-    monkeypatch.setattr(leaning, "choose_leaning", choose)
-    monkeypatch.setattr(leaning, "CELLS_OF_A_CHOICE", 3)
+    monkeypatch.setattr(judging, "choose_leaning", choose)
+    monkeypatch.setattr(judging, "CELLS_OF_A_CHOICE", 3)
     matrices, codes = [None, JOB], np.array([[7, 1], [8, 2]])
     found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0), codes=codes)
     ((published, known),) = asked
@@ -340,7 +358,7 @@ def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatc
     assert (published == PUBLISHED[[place]]).all()
     assert (known == codes[[place]]).all()
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True)))
-    monkeypatch.setattr(leaning, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
+    monkeypatch.setattr(judging, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
     found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0))
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0)))
 

@@ -11,7 +11,7 @@ from sfumato.errors import TooLargeError
 from sfumato.laws.base import Published
 from sfumato.laws.believing import Posterior, SharedPrior, Targets
 from sfumato.laws.believing.group_pooling import NOBODY, linked_counts, occupied_groups, shares_with_overall
-from sfumato.laws.believing.leaning import fit_groups
+from sfumato.laws.believing.judging import fit_groups
 from sfumato.laws.believing.targets import places_among
 
 
