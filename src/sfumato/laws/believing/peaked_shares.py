@@ -35,6 +35,9 @@ LARGEST_NUMBER_OF_VALUES = 500
 LARGEST_NUMBER_OF_LIKELIHOODS = 20_000_000
 """Of all groups under all peaks, which are held in memory at once."""
 
+LIKELIHOODS_TO_LEARN_FROM = 1_000_000
+"""Of groups under all peaks; of more groups a random part says how many have which peak, and what is left."""
+
 NEGLIGIBLE = 1e-12
 
 
@@ -92,17 +95,28 @@ def peaked_shares(
     # Up to a factor, which every step divides out.
     probabilities = np.ones(PEAKS.size + 1)
     shown = published_values(published, matrices, prior).reshape(-1, size)
+    part = shown if relinks else _some(shown)
     for _ in range(ROUNDS):
         shares = _peaked(left)
-        posterior, probabilities = _posterior(shown, matrices[-1], shares, overall, probabilities)
+        posterior, probabilities = _posterior(part, matrices[-1], shares, overall, probabilities)
         expected = posterior @ shares
-        before, left = left, _left(shown, matrices[-1], shares, posterior, left)
+        before, left = left, _left(part, matrices[-1], shares, posterior, left)
         if np.abs(left - before).sum() <= LEAST_MOVE:
             break
         if relinks:
-            current = (shown.sum(axis=1, keepdims=True) * expected).reshape(published.shape)
-            shown = published_values(published, matrices, current).reshape(-1, size)
+            current = (part.sum(axis=1, keepdims=True) * expected).reshape(published.shape)
+            part = published_values(published, matrices, current).reshape(-1, size)
+    if len(part) < len(shown):
+        expected = _posterior(shown, matrices[-1], shares, overall, probabilities, steps=1)[0] @ shares
     return np.asarray(expected.reshape(published.shape))
+
+
+def _some(shown: Floats) -> Floats:
+    """Rows of all groups, or of a random part of very many; the same every time."""
+    most = LIKELIHOODS_TO_LEARN_FROM // (shown.shape[1] * PEAKS.size + 1)
+    if len(shown) <= most:
+        return shown
+    return np.asarray(shown[np.random.default_rng(0).choice(len(shown), most, replace=False)])
 
 
 def _peaked(left: Floats) -> Floats:
@@ -113,7 +127,13 @@ def _peaked(left: Floats) -> Floats:
 
 
 def _posterior(
-    shown: Floats, matrix: AxisMatrix, shares: Floats, overall: Floats, probabilities: Floats
+    shown: Floats,
+    matrix: AxisMatrix,
+    shares: Floats,
+    overall: Floats,
+    probabilities: Floats,
+    *,
+    steps: int = STEPS,
 ) -> tuple[Floats, Floats]:
     """Probability of every peak at every value in each group, and how many groups have which peak."""
     logarithms = np.log(np.maximum(contract(shares, [None, matrix]), NEGLIGIBLE))
@@ -121,7 +141,7 @@ def _posterior(
     likelihoods = np.exp(likelihoods - likelihoods.max(axis=1, keepdims=True))
     is_seen = shown.sum(axis=1) > NEGLIGIBLE
     posterior = likelihoods
-    for _ in range(STEPS):
+    for _ in range(steps):
         # The last is no peak at all.
         prior = np.append(np.outer(probabilities[:-1], overall), probabilities[-1])
         posterior = likelihoods * prior

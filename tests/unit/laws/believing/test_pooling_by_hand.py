@@ -12,6 +12,7 @@ from published_rows import category_attribute
 from sfumato.chance.distortion import contract, uniform_with_diagonal
 from sfumato.errors import TooLargeError
 from sfumato.laws.believing import judging
+from sfumato.laws.believing import peaked_shares as peaks
 from sfumato.laws.believing.group_pooling import (
     linked_counts,
     occupied_groups,
@@ -194,6 +195,18 @@ def test_shares_to_expect_where_groups_have_peaks():
     published = np.array([[30.0, 4.0, 0.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0], [0.0, 0.0, 0.0]])
     found = peaked_shares(published, [None, JOB], published)
     np.testing.assert_allclose(found, peaked_by_loops(lambda _: published, published), rtol=1e-9)
+
+
+def test_of_very_many_groups_a_part_says_what_is_left(monkeypatch):
+    """Two hundred groups of three kinds: a fifth of them learns nearly what all of them do, and all are expected something."""
+    kinds = np.array([[30.0, 4.0, 0.0], [3.0, 25.0, 2.0], [10.0, 9.0, 6.0]])
+    published = kinds[np.random.default_rng(1).integers(0, 3, 200)]
+    whole = peaked_shares(published, [None, JOB], published)
+    monkeypatch.setattr(peaks, "LIKELIHOODS_TO_LEARN_FROM", 40 * 31)
+    assert len(peaks._some(published)) == 40
+    assert np.abs(peaked_shares(published, [None, JOB], published) - whole).max() < 0.05
+    # The same groups are expected the same.
+    assert len(np.unique(peaked_shares(published, [None, JOB], published).round(9), axis=0)) == 3
 
 
 def test_what_is_left_is_not_what_peaks_make_of_it():
