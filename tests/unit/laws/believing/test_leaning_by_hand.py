@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.laws.believing import leaning
+from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import pooled_counts
-from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together, some_groups
+from sfumato.laws.believing.judging import some_groups
+from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together
 
 JOB = np.array([[0.7, 0.3], [0.1, 0.9]])
 
@@ -26,24 +27,24 @@ def test_siblings_together_are_distorted_in_the_last_attribute_alone():
 def test_a_single_row_that_is_kept_foretells_the_others():
     """One row of six kept, and the others like it: each is held to be certain, whose logarithm is 0."""
     six, five = np.array([[6.0, 0.0]]), np.array([[5.0, 0.0]])
-    assert leaning._judged(six, [None, None], five, [Leaning(4.0)]).tolist() == pytest.approx([0.0], abs=1e-6)
+    assert judging._judged(six, [None, None], five, [Leaning(4.0)]).tolist() == pytest.approx([0.0], abs=1e-6)
 
 
 def test_strengths_are_tried_in_quarters():
     """From groups that are all alike to groups by themselves, each a quarter of the one before."""
-    assert {first / second for first, second in itertools.pairwise(leaning.STRENGTHS)} == {4.0}
-    assert leaning.STRENGTHS[0] > 1_000
-    assert leaning.STRENGTHS[-1] < 0.1
+    assert {first / second for first, second in itertools.pairwise(judging.STRENGTHS)} == {4.0}
+    assert judging.STRENGTHS[0] > 1_000
+    assert judging.STRENGTHS[-1] < 0.1
 
 
 def test_people_set_aside_are_tried_in_order():
     """From nobody up to less than half, in steps of a twentieth or two; the rest believes as much or half as much again."""
-    steps = np.diff(leaning.ASIDE)
-    assert leaning.ASIDE[0] == 0.0
-    assert leaning.ASIDE[-1] < 0.5
+    steps = np.diff(judging.ASIDE)
+    assert judging.ASIDE[0] == 0.0
+    assert judging.ASIDE[-1] < 0.5
     assert np.isclose(steps[:, None], [0.05, 0.1]).any(axis=1).all()
-    assert leaning.POWERS[0] == 1.0
-    assert max(leaning.POWERS) < 2
+    assert judging.POWERS[0] == 1.0
+    assert max(judging.POWERS) < 2
 
 
 @pytest.mark.parametrize(("groups", "taken"), [(1_000_000, 1_000_000), (1_000_001, 1_000_000)])
@@ -57,12 +58,12 @@ def test_steps_of_a_trial_are_shared_out_to_the_last_cell(monkeypatch):
     """Five hundred million cells: of half a million in five folds under ten leanings, twenty steps and not nineteen."""
     used = []
     monkeypatch.setattr(
-        leaning,
+        judging,
         "pooled_counts",
         lambda counts, *_, steps, **__: used.append(steps) or np.ones(counts.shape),
     )
     counts = np.broadcast_to(np.ones(1), (50_000, 10))
-    leaning._judged(counts, [None, None], np.broadcast_to(np.zeros(1), counts.shape), [Leaning(1.0)] * 10)
+    judging._judged(counts, [None, None], np.broadcast_to(np.zeros(1), counts.shape), [Leaning(1.0)] * 10)
     assert set(used) == {20}
 
 
