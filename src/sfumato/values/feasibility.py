@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Literal
 
@@ -76,6 +77,40 @@ def clip_to_totals(values: Floats, totals: Floats) -> Floats:
     sums = positive.sum(axis=1)
     positive[sums == 0] = 1
     return np.asarray(positive * (totals / positive.sum(axis=1))[:, None])
+
+
+def rake(cells: Floats, row_totals: Floats, column_totals: Floats, *, rounds: int = 1_000) -> Floats:
+    """Non-negative cells scaled until they add up to both margins.
+
+    Parameters
+    ----------
+    cells
+        ``(rows, columns)``, not negative.
+    row_totals, column_totals
+        The margins; their sums are equal.
+    rounds
+        After which it is left at that.
+
+    Examples
+    --------
+    >>> rake(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([2.0, 2.0]), np.array([1.0, 3.0])).round(6).tolist()
+    [[1.0, 1.0], [0.0, 2.0]]
+    """
+    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
+    grain = 1e-9 * np.outer(row_totals, column_totals > 0)
+    fitted = np.maximum(cells, grain)
+    for _ in itertools.repeat(None, rounds):
+        fitted = fitted * _factors(row_totals, fitted.sum(axis=1))[:, np.newaxis]
+        columns = fitted.sum(axis=0)
+        if np.abs(columns - column_totals).max() <= 1e-9 * column_totals.sum():
+            break
+        fitted = fitted * _factors(column_totals, columns)
+    return fitted
+
+
+def _factors(wanted: Floats, given: Floats) -> Floats:
+    # Where nothing is given nothing is wanted.
+    return np.asarray(wanted / np.maximum(given, np.finfo(np.float64).tiny))
 
 
 def most_likely(

@@ -14,13 +14,13 @@ from sfumato.methods.anatomy.law.composition import (
     BUCKET,
     BucketComposition,
     feasible_cells,
-    rake,
     refuse_other_sizes,
     sizes_of_buckets,
     spreads_of_cells,
 )
 from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
 from sfumato.values.batches import CodedBatch
+from sfumato.values.feasibility import rake
 
 # Buckets of three and of two, five values; value 4 occurs once.
 PLACES = np.array([[0, 1, 2], [0, 1, 3], [0, 2, -1], [1, 3, 4], [2, 3, -1]], np.int32)

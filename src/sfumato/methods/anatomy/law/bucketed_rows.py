@@ -26,7 +26,6 @@ from sfumato.methods.anatomy.law.composition import (
     SENSITIVE,
     BucketComposition,
     feasible_cells,
-    rake,
     refuse_other_sizes,
     sizes_of_buckets,
     spreads_of_cells,
@@ -36,7 +35,7 @@ from sfumato.values.arrays import Floats
 from sfumato.values.bounds import MOST_ROWS
 from sfumato.values.counts import CountTable
 from sfumato.values.estimates import Estimates
-from sfumato.values.feasibility import Feasibility
+from sfumato.values.feasibility import Feasibility, rake
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Selection, Tabulation
 

@@ -337,38 +337,6 @@ def feasible_cells(buckets: BucketComposition, cells: Floats, feasibility: Feasi
     return feasible(buckets.estimates(cells), cells.sum(axis=1), feasibility)
 
 
-def rake(cells: Floats, row_totals: Floats, column_totals: Floats) -> Floats:
-    """Non-negative cells scaled until they add up to both margins.
-
-    Parameters
-    ----------
-    cells
-        ``(rows, columns)``, not negative.
-    row_totals, column_totals
-        The margins; their sums are equal.
-
-    Examples
-    --------
-    >>> rake(np.array([[1.0, 1.0], [0.0, 2.0]]), np.array([2.0, 2.0]), np.array([1.0, 3.0])).round(6).tolist()
-    [[1.0, 1.0], [0.0, 2.0]]
-    """
-    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
-    grain = 1e-9 * np.outer(row_totals, column_totals > 0)
-    fitted = np.maximum(cells, grain)
-    for _ in itertools.repeat(None, 1_000):
-        fitted = fitted * _factors(row_totals, fitted.sum(axis=1))[:, np.newaxis]
-        columns = fitted.sum(axis=0)
-        if np.abs(columns - column_totals).max() <= 1e-9 * column_totals.sum():
-            break
-        fitted = fitted * _factors(column_totals, columns)
-    return fitted
-
-
-def _factors(wanted: Floats, given: Floats) -> Floats:
-    # Where nothing is given nothing is wanted.
-    return np.asarray(wanted / np.maximum(given, np.finfo(np.float64).tiny))
-
-
 def _damaged(reason: str) -> ReleaseDamagedError:
     return ReleaseDamagedError(
         f"the table of buckets is not as it was published: {reason}. Get the release again from where it came."

@@ -32,6 +32,7 @@ from sfumato.methods.splu_gen.law.model import (
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
+from sfumato.values.feasibility import project_to_simplex
 from sfumato.values.selection import Selection, Tabulation
 
 MOST_PREDICATES = 80
@@ -251,7 +252,7 @@ class DecoyCounts(Formula):
 
         They come from the whole table over the attributes named, whose shares add up to one, and not from the cells
         asked for: so a cell has one error by whichever door, and a sum of cells has that of the same sum asked for.
-        Of a table too large for it the shares are cut one by one.
+        Of a table too large for it they fit the rows of their cells alone.
         """
         names = tuple(sorted(names_of([public])))
         if not names:
@@ -259,7 +260,8 @@ class DecoyCounts(Formula):
         sizes = [self.schema[name].size for name in names]
         if math.prod(sizes) * len(self.model.counts) > LARGEST_SPREAD:
             estimates = self._counts(public) @ self.model.inverse
-            return np.array([self.model.shares(each) for each in estimates])
+            feasible = project_to_simplex(estimates, np.clip(estimates.sum(axis=1), 0, None))
+            return np.array([self.model.shares(each) for each in feasible])
         if names not in self._spreads:
             counts = self._published.count_by((*names, self.attribute), Selection()).counts
             spread = self.model.spread(counts.reshape(-1, counts.shape[-1]) @ self.model.inverse)

@@ -27,7 +27,7 @@ from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_o
 from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.feasibility import clip_to_totals
+from sfumato.values.feasibility import project_to_simplex
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class JointCells:
         moved = np.moveaxis(self.estimates, axis, 1)
         counts, others = self.models[name].counts, [each for each in self.models if each != name]
         flat = moved.reshape(-1, math.prod(moved.shape[2:]))
-        made = clip_to_totals(flat, self.totals[name].ravel()).reshape(moved.shape)
+        made = project_to_simplex(flat, self.totals[name].ravel()).reshape(moved.shape)
         summed = contract(made, [None, None, *(self.weights[each] for each in others)])
         found = np.moveaxis(summed, 1, -1)
         return np.divide(found, counts, out=np.zeros_like(found), where=counts > 0)
@@ -107,7 +107,7 @@ class JointCells:
     def _rows(self) -> Floats:
         """The estimates made feasible: not negative, with the rows of every combination."""
         flat = self.estimates.reshape(len(self.estimates), -1)
-        return clip_to_totals(flat, np.clip(flat.sum(axis=1), 0, None)).reshape(self.estimates.shape)
+        return project_to_simplex(flat, np.clip(flat.sum(axis=1), 0, None)).reshape(self.estimates.shape)
 
     @property
     def _shape(self) -> tuple[int, ...]:
