@@ -185,7 +185,7 @@ class DecoyModel:
         rows = np.clip(estimates.sum(axis=1), 0, None)
         fitted = rake(project_to_simplex(estimates, rows), rows, self.counts, rounds=ROUNDS)
         totals = fitted.sum(axis=0)
-        return np.divide(fitted, totals, out=np.zeros_like(fitted), where=totals > 0)
+        return np.asarray(np.divide(fitted, totals, out=np.zeros_like(fitted), where=totals > 0))
 
     def identified_shares(self, counts: Floats) -> Floats:
         """Shares whose differences are determined even when a value is in every group.
