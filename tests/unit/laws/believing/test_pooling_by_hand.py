@@ -8,14 +8,11 @@ import math
 import numpy as np
 import pytest
 
-from published_rows import category_attribute
 from sfumato.chance.distortion import contract, uniform_with_diagonal
-from sfumato.errors import TooLargeError
 from sfumato.laws.believing import judging
 from sfumato.laws.believing import peaked_shares as peaks
 from sfumato.laws.believing.group_pooling import (
     linked_counts,
-    occupied_groups,
     pooled_counts,
     published_values,
 )
@@ -23,8 +20,6 @@ from sfumato.laws.believing.judging import choose_leaning, fit_groups, some_grou
 from sfumato.laws.believing.leaning import Leaning, attribute_shares, leaning_counts
 from sfumato.laws.believing.peaked_shares import can_have_peaks, peaked_shares
 from sfumato.laws.believing.surest import Correction
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Role
 
 TOWN = np.array([[0.8, 0.2], [0.3, 0.7]])
 JOB = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
@@ -310,35 +305,6 @@ def test_large_tables_get_fewer_steps(monkeypatch, size, steps):
     held_out = np.broadcast_to(np.zeros(1), counts.shape)
     judging._judged(counts, [None, None], held_out, [Leaning(1.0)] * 9)
     assert set(used) == {steps}
-
-
-def attributes(*sizes):
-    """Public attributes and a last one."""
-    return tuple(
-        category_attribute(f"a{place}", size, Role.QUASI_IDENTIFIER) for place, size in enumerate(sizes)
-    )
-
-
-def test_occupied_combinations_become_one_axis():
-    """Of the attributes that were not distorted; those that were keep all their categories."""
-    codes = (np.array([2, 0, 2, 2]), np.array([1, 1, 1, 1]), np.array([0, 1, 1, 2]))
-    occupied = OccupiedCounts(attributes(3, 2, 3), codes, np.array([4, 5, 6, 7]))
-    exact, counts = occupied_groups(occupied, 2)
-    assert exact.tolist() == [[0, 1], [2, 1]]
-    assert counts.tolist() == [[0, 5, 0], [4, 6, 7]]
-    exact, counts = occupied_groups(occupied, 0)
-    assert exact is None
-    assert counts.shape == (3, 2, 3)
-    assert (counts[2, 1, 2], counts[0, 1, 1], counts.sum()) == (7, 5, 22)
-
-
-def test_more_cells_than_fit_are_refused():
-    """Fifty million and no more; the combinations that occur count, not those that might."""
-    two = (np.array([0, 4_999]), np.array([0, 4_999]))
-    largest = OccupiedCounts(attributes(5_000, 10_001), two, np.ones(2, int))
-    with pytest.raises(TooLargeError, match=r"50,005,000 cells, and at most 50,000,000 fit.*a0"):
-        occupied_groups(largest, 0)
-    assert occupied_groups(largest, 1)[1].shape == (2, 10_001)
 
 
 def test_a_part_of_very_many_groups_decides(monkeypatch):
