@@ -18,8 +18,8 @@ LARGEST_NUMBER_OF_STEPS = 10_000
 """Steps after which expectation-maximization stops, converged or not."""
 
 
-def project_to_simplex(values: Floats, totals: Floats) -> Floats:
-    """Nearest non-negative vectors with given sums, in Euclidean distance.
+def project_to_simplex(values: Floats, totals: Floats, variances: Floats | None = None) -> Floats:
+    """Nearest non-negative vectors with given sums.
 
     Parameters
     ----------
@@ -27,6 +27,8 @@ def project_to_simplex(values: Floats, totals: Floats) -> Floats:
         ``(groups, n)``; each row is projected on its own.
     totals
         ``(groups,)``, not negative.
+    variances
+        ``(n,)``, positive: distance is in units of these, so that what is known well moves little; all alike when None.
 
     Returns
     -------
@@ -35,22 +37,31 @@ def project_to_simplex(values: Floats, totals: Floats) -> Floats:
 
     Notes
     -----
-    The projection subtracts one number from every entry of a row and cuts at zero; that number comes
-    from the sorted entries.
+    The projection takes a multiple of the variances from the entries of a row and cuts at zero; that multiple comes
+    from the entries sorted by their ratio to the variances.
 
     Examples
     --------
     >>> project_to_simplex(np.array([[11.0, -1.0]]), np.array([10.0])).tolist()
     [[10.0, 0.0]]
+
+    What is four times as uncertain gives way four times as much.
+
+    >>> project_to_simplex(np.array([[8.0, 12.0]]), np.array([10.0]), np.array([1.0, 4.0])).tolist()
+    [[6.0, 4.0]]
     """
-    descending = -np.sort(-values, axis=1)
-    excess = np.cumsum(descending, axis=1) - totals[:, None]
-    ranks = np.arange(1, values.shape[1] + 1)
-    # The largest rank at which the entry still exceeds the number subtracted; rank 1 always does
+    steps = np.ones(values.shape[1]) if variances is None else variances
+    ratios = values / steps
+    order = np.argsort(-ratios, axis=1, kind="stable")
+    descending = np.take_along_axis(ratios, order, axis=1)
+    excess = np.cumsum(np.take_along_axis(values, order, axis=1), axis=1) - totals[:, None]
+    taken = np.cumsum(steps[order], axis=1)
+    # The largest rank at which the entry still exceeds what is taken from it; rank 1 always does
     # unless the total is zero, where every entry is cut.
-    last = np.maximum(np.sum(descending * ranks > excess, axis=1), 1)
-    threshold = excess[np.arange(len(values)), last - 1] / last
-    return np.asarray(np.clip(values - threshold[:, None], 0, None))
+    last = np.maximum(np.sum(descending * taken > excess, axis=1), 1) - 1
+    rows = np.arange(len(values))
+    multiple = excess[rows, last] / taken[rows, last]
+    return np.asarray(np.clip(values - multiple[:, None] * steps, 0, None))
 
 
 def clip_to_totals(values: Floats, totals: Floats) -> Floats:

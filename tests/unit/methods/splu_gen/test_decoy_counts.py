@@ -74,7 +74,7 @@ def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch)
 
 
 def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
-    """By two thirds of a row for every row; by one at most where nobody may have gone unseen; nothing is said of others."""
+    """By two thirds of a row for every row; by one at most where nobody may have gone unseen; nothing is said of public ones."""
     formula = LAW.formula(wide, (ALONE,))
     variances, slopes = formula.spread(ALONE)
     np.testing.assert_allclose(slopes, [2 / 3] * 7 + [0])
@@ -83,7 +83,6 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     assert variances[7] == pytest.approx(unseen_variance(shown))
     assert formula.spread(Tabulation()) is None
     assert formula.spread(Tabulation(by=("area",))) is None
-    assert formula.spread(Tabulation(by=("area", "job"))) is None
     # One row that shows a job, asked for together with the job that nobody shows: more than a row for a row is cut.
     few = PublishedRows(
         (category_attribute("job", 6),), {"job": np.repeat(np.arange(5), [1, 50, 50, 50, 50])}
@@ -93,6 +92,29 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     variances, slopes = law.formula(few, (both,)).spread(both)
     assert variances[0] == pytest.approx(2 / 3 + unseen_variance(shown))
     assert slopes.tolist() == [1]
+
+
+def test_where_values_meet_the_variance_goes_with_the_estimate(wide):
+    """As if rows were drawn one by one, ``(sum h^3 - x E[h^2] - V) / V`` by loops, times how much less they vary."""
+    by = Tabulation(by=("area", "job"))
+    formula = LAW.formula(wide, (by,))
+    variances, slopes = (each.reshape(5, 8) for each in formula.spread(by))
+    np.testing.assert_allclose(variances, formula.variances(by).reshape(5, 8))
+    counts = wide.count_by(("area", "job"), Selection()).counts
+    model = formula.model
+    for area, job in itertools.product(range(3), range(7)):
+        h, shown = model.inverse[:, job], counts[area]
+        estimate, squares, cubes = (sum(shown * h**power) for power in (1, 2, 3))
+        inside = estimate * sum(model.distortion[job] * h**2)
+        alone = squares - estimate
+        slope = (cubes - inside - alone) / alone
+        if estimate < 0:
+            # Its variance is taken elsewhere, and stays what goes with it.
+            assert slopes[area, job] > 0
+            continue
+        assert slopes[area, job] == pytest.approx(max(slope, 0) * variances[area, job] / alone)
+    assert slopes.max() > 1
+    assert not slopes[3].any()
 
 
 def test_values_that_no_row_shows_add_where_rows_are(wide):
@@ -107,13 +129,14 @@ def test_values_that_no_row_shows_add_where_rows_are(wide):
     np.testing.assert_allclose(np.diagonal(covariance).reshape(5, 8)[:, 7], variances[:, 7])
 
 
-def projected(estimates, total):
-    """Nearest numbers that are not negative and add up to a total, by halving the number that is taken off."""
-    low, high = estimates.min() - total - 1, estimates.max()
+def projected(estimates, total, variances):
+    """Nearest numbers that are not negative and add up to a total, by halving the multiple that is taken off."""
+    low, high = ((estimates - total) / variances).min() - 1, (estimates / variances).max()
     for _ in range(200):
         middle = (low + high) / 2
-        low, high = (middle, high) if np.clip(estimates - middle, 0, None).sum() > total else (low, middle)
-    return np.clip(estimates - high, 0, None)
+        is_low = np.clip(estimates - middle * variances, 0, None).sum() > total
+        low, high = (middle, high) if is_low else (low, middle)
+    return np.clip(estimates - high * variances, 0, None)
 
 
 @pytest.mark.parametrize(("largest", "adds_up"), [(80, True), (79, False)])
@@ -127,7 +150,10 @@ def test_shares_of_tables_that_fit_add_up_to_one(wide, monkeypatch, largest, add
     margin = counts.sum(axis=0)
     model = DecoyRows(gamma_by_attribute={"job": 3})._model(wide, "job")
     rows = counts.sum(axis=1)
-    cells = np.array([projected(*each) for each in zip(counts @ model.inverse, rows, strict=True)])
+    variances = np.maximum(
+        [sum(margin * model.inverse[:, each] ** 2) / margin.sum() for each in range(8)], 1e-9
+    )
+    cells = np.array([projected(*each, variances) for each in zip(counts @ model.inverse, rows, strict=True)])
     if adds_up:
         np.testing.assert_allclose(found[:, :7].sum(axis=0), 1)
         # A grain keeps cells open that were cut.

@@ -32,7 +32,6 @@ from sfumato.methods.splu_gen.law.model import (
 )
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
-from sfumato.values.feasibility import project_to_simplex
 from sfumato.values.selection import Selection, Tabulation
 
 MOST_PREDICATES = 80
@@ -132,13 +131,21 @@ class DecoyCounts(Formula):
         return (found + self._floors(asked)).ravel()[self._order(asked)]
 
     def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
-        """Of drawn values by themselves: the variance of a count f is ``f (1 - 1/gamma)``, or less, and grows with it.
+        """How the variance goes with the estimate.
 
-        Where they meet public values most of the error is that of other counts, and does not hang on the own one.
+        Of drawn values by themselves the variance of a count f is ``f (1 - 1/gamma)``, or less. Where they meet public values
+        it goes with the estimate as it would if rows were drawn one by one, in proportion to the two variances.
         """
-        if not (self._is_drawn(asked) and self._is_margin(asked)):
+        if not self._is_drawn(asked):
             return None
-        variances, values = self._of_draws(asked), self.values(asked)
+        variances = self._of_draws(asked)
+        if not self._is_margin(asked):
+            alone, slopes = (
+                product_of({self.attribute: self.model}).formula(self._published, (asked,)).spread(asked)
+            )
+            share = np.divide(variances, alone, out=np.zeros_like(alone), where=alone > 0)
+            return variances, np.clip(slopes, 0, None) * share
+        values = self.values(asked)
         # What no published row has is as uncertain as rows may have gone unseen or been left out, whatever its count.
         slopes = np.divide(variances, values, out=np.zeros_like(values), where=values > 0)
         return variances, np.clip(slopes, 0.0, 1.0)
@@ -260,8 +267,7 @@ class DecoyCounts(Formula):
         sizes = [self.schema[name].size for name in names]
         if math.prod(sizes) * len(self.model.counts) > LARGEST_SPREAD:
             estimates = self._counts(public) @ self.model.inverse
-            feasible = project_to_simplex(estimates, np.clip(estimates.sum(axis=1), 0, None))
-            return np.array([self.model.shares(each) for each in feasible])
+            return np.array([self.model.shares(each) for each in self.model.within_rows(estimates)])
         if names not in self._spreads:
             counts = self._published.count_by((*names, self.attribute), Selection()).counts
             spread = self.model.spread(counts.reshape(-1, counts.shape[-1]) @ self.model.inverse)

@@ -29,6 +29,9 @@ MOST_VALUES = 2_000
 """Whose pairs are solved together: time grows with their cube, memory with their square, 14 seconds and a gigabyte here."""
 
 
+NEGLIGIBLE = 1e-9
+"""Of a value that no published row shows, whose estimate is 0 everywhere."""
+
 ROUNDS = 5
 """Of fitting shares to the rows of cells and of values: more change no error by a hundredth."""
 
@@ -183,9 +186,16 @@ class DecoyModel:
         the rows from the few cells where they are: their errors would be stated too small.
         """
         rows = np.clip(estimates.sum(axis=1), 0, None)
-        fitted = rake(project_to_simplex(estimates, rows), rows, self.counts, rounds=ROUNDS)
+        fitted = rake(self.within_rows(estimates), rows, self.counts, rounds=ROUNDS)
         totals = fitted.sum(axis=0)
         return np.asarray(np.divide(fitted, totals, out=np.zeros_like(fitted), where=totals > 0))
+
+    def within_rows(self, estimates: Floats) -> Floats:
+        """Estimates made to fit the rows of every cell, ``(cells, values)`` both: those of rare values, which err little, move little."""
+        spread = self.counts @ self.inverse**2 / self.counts.sum()
+        return project_to_simplex(
+            estimates, np.clip(estimates.sum(axis=1), 0, None), np.maximum(spread, NEGLIGIBLE)
+        )
 
     def identified_shares(self, counts: Floats) -> Floats:
         """Shares whose differences are determined even when a value is in every group.
