@@ -72,3 +72,14 @@ def test_a_weaker_form_weakens_the_whole():
     """The pointwise form implies the additive one, not the other way round."""
     strong = DifferentialPrivacy(epsilon=0.5, delta=1e-6, form="pointwise")
     assert compose([strong, DifferentialPrivacy(epsilon=0.5, delta=1e-6)]).form == "additive"
+
+
+def test_the_unit_that_is_meant_is_described():
+    """Rows of one unit together where whole units are protected, a row by itself elsewhere."""
+    whole, single = (
+        SemanticKAnonymity(k=5, epsilon=1.0, scope="table", whole_units=each).describe()
+        for each in (True, False)
+    )
+    assert "with a unit removed" in whole["neighbours"]
+    assert "unit removed" not in single["neighbours"]
+    assert whole["protected_unit"] != single["protected_unit"]

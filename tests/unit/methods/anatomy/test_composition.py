@@ -348,3 +348,10 @@ def test_a_value_of_one_row_adds_no_error_however_many_values_there_are(monkeypa
         monkeypatch.setattr(bucket_composition, "LARGEST_DENSE", largest)
         found = composition().covariances(spreads, np.eye(5), np.eye(5))
         np.testing.assert_allclose(found, 0, atol=1e-12)
+
+
+def test_a_value_of_one_row_has_no_spread():
+    """Nor one of none; of three rows two of which satisfy it, a third."""
+    some = np.array([0.0, 1.0, 2.0])
+    found = spreads_of_cells(np.array([0, 1, 3]), some, some, some)
+    np.testing.assert_allclose(found, [0, 0, 1 / 3])

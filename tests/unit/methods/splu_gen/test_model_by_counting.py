@@ -93,3 +93,11 @@ def test_what_a_row_that_shows_a_value_says_at_most():
     unseen = DecoyModel(np.array([ROWS_EACH] * 3 + [0.0]), 2).largest_factors
     assert unseen[:3] == pytest.approx(np.full(3, 2.0))
     assert np.isnan(unseen[3])
+
+
+def test_no_value_is_called_rare_unless_it_is_said():
+    """A value that nobody shows may be that of one row, and of no more than its draws leave."""
+    counts = np.array([40.0, 30.0, 30.0, 0.0])
+    found = DecoyModel(counts, 2).unseen_variances
+    assert found.tolist() == DecoyModel(counts, 2, 1).unseen_variances.tolist()
+    assert found[3] < DecoyModel(counts, 2, 9).unseen_variances[3]
