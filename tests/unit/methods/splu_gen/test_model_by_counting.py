@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
+from sfumato.methods.splu_gen.law.joint_cells import JointCells
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 
 VALUES, ROWS_EACH = 5, 100.0
@@ -101,3 +102,17 @@ def test_no_value_is_called_rare_unless_it_is_said():
     found = DecoyModel(counts, 2).unseen_variances
     assert found.tolist() == DecoyModel(counts, 2, 1).unseen_variances.tolist()
     assert found[3] < DecoyModel(counts, 2, 9).unseen_variances[3]
+
+
+def test_shares_of_two_drawn_attributes_are_the_nearest_that_fit():
+    """Of 30, 14 and -4 rows that are 40 together, 28, 12 and none; cut and scaled they would be 27.3, 12.7 and none."""
+    models = {
+        "one": DecoyModel(np.array([80.0, 40.0]), 2),
+        "two": DecoyModel(np.array([60.0, 40.0, 20.0]), 2),
+    }
+    estimates = np.array([[[30.0, 14.0, -4.0], [5.0, 10.0, 5.0]]])
+    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
+    cells = JointCells(models, estimates, {"one": np.array([[40.0, 20.0]])}, weights)
+    np.testing.assert_allclose(cells.shares("one")[0], [[28 / 80, 5 / 40], [12 / 80, 10 / 40], [0, 5 / 40]])
+    # All six together give way alike: four rows too many, of the five that are not negative.
+    np.testing.assert_allclose(cells._rows[0], [[29.2, 13.2, 0], [4.2, 9.2, 4.2]])

@@ -28,7 +28,6 @@ SAFE_DISTANCE = 5.0
 MOST_VALUES = 2_000
 """Whose pairs are solved together: time grows with their cube, memory with their square, 14 seconds and a gigabyte here."""
 
-
 NEGLIGIBLE = 1e-9
 """Of a value that no published row shows, whose estimate is 0 everywhere."""
 
