@@ -32,7 +32,8 @@ NEGLIGIBLE = 1e-9
 """Of a value that no published row shows, whose estimate is 0 everywhere."""
 
 ROUNDS = 5
-"""Of fitting shares to the rows of cells and of values: more change no error by a hundredth."""
+"""Of fitting shares to the rows of cells and of values. Two hundred change the errors of nearly all cells by less than three hundredths, in a long
+tail by less than six; single ones by a tenth."""
 
 
 @dataclass(frozen=True, eq=False)
