@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
@@ -117,6 +117,46 @@ def rake(cells: Floats, row_totals: Floats, column_totals: Floats, *, rounds: in
             break
         fitted = fitted * _factors(column_totals, columns)
     return fitted
+
+
+def rake_axes(cells: Floats, margins: Mapping[int, Floats], *, rounds: int) -> Floats:
+    """Non-negative tables, side by side, scaled along their axes by turns towards given margins.
+
+    Parameters
+    ----------
+    cells
+        ``(tables, size, size, ...)``, not negative.
+    margins
+        By axis what its categories have in each table, ``(tables, size)``; the last axis named fits exactly.
+    rounds
+        How often every axis has its turn.
+
+    Examples
+    --------
+    >>> table = np.array([[[1.0, 1.0], [0.0, 2.0]]])
+    >>> rake_axes(table, {1: np.array([[2.0, 2.0]]), 2: np.array([[1.0, 3.0]])}, rounds=1).round(6).tolist()
+    [[[1.0, 1.0], [0.0, 2.0]]]
+    """
+    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
+    grain = np.full_like(cells, 1e-9)
+    for axis, totals in margins.items():
+        grain = grain * _along(totals, axis, cells.ndim)
+    fitted = np.maximum(cells, grain)
+    for _ in range(rounds):
+        for axis, totals in margins.items():
+            fitted = scale_axis(fitted, axis, totals)
+    return fitted
+
+
+def scale_axis(cells: Floats, axis: int, totals: Floats) -> Floats:
+    """Tables, side by side, scaled so that the categories of an axis have given totals, ``(tables, size)``."""
+    others = tuple(each for each in range(1, cells.ndim) if each != axis)
+    return cells * _along(_factors(totals, cells.sum(axis=others)), axis, cells.ndim)
+
+
+def _along(numbers: Floats, axis: int, axes: int) -> Floats:
+    """One number for each category of an axis in each table, where tables have so many axes."""
+    return numbers.reshape(len(numbers), *(-1 if each == axis else 1 for each in range(1, axes)))
 
 
 def _factors(wanted: Floats, given: Floats) -> Floats:

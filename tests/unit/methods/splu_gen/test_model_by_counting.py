@@ -104,15 +104,73 @@ def test_no_value_is_called_rare_unless_it_is_said():
     assert found[3] < DecoyModel(counts, 2, 9).unseen_variances[3]
 
 
-def test_shares_of_two_drawn_attributes_are_the_nearest_that_fit():
-    """Of 30, 14 and -4 rows that are 40 together, 28, 12 and none; cut and scaled they would be 27.3, 12.7 and none."""
+def _joint_cells():
+    """Two public combinations by three values of one drawn attribute and four of another, with some estimates below nothing."""
     models = {
-        "one": DecoyModel(np.array([80.0, 40.0]), 2),
-        "two": DecoyModel(np.array([60.0, 40.0, 20.0]), 2),
+        "one": DecoyModel(np.array([60.0, 45.0, 15.0]), 2),
+        "two": DecoyModel(np.array([40.0, 40.0, 30.0, 10.0]), 2),
     }
-    estimates = np.array([[[30.0, 14.0, -4.0], [5.0, 10.0, 5.0]]])
-    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
-    cells = JointCells(models, estimates, {"one": np.array([[40.0, 20.0]])}, weights)
-    np.testing.assert_allclose(cells.shares("one")[0], [[28 / 80, 5 / 40], [12 / 80, 10 / 40], [0, 5 / 40]])
-    # All six together give way alike: four rows too many, of the five that are not negative.
-    np.testing.assert_allclose(cells._rows[0], [[29.2, 13.2, 0], [4.2, 9.2, 4.2]])
+    draw = np.random.default_rng(2)
+    true = draw.multinomial(60, draw.dirichlet(np.ones(12)), 2).reshape(2, 3, 4).astype(float)
+    estimates = true + draw.normal(0, 9, true.shape) * [[[2], [2], [1]]]
+    estimates *= (60 / estimates.sum(axis=(1, 2)))[:, None, None]
+    totals = {"one": true.sum(axis=2), "two": true.sum(axis=1)}
+    return JointCells(
+        models, estimates, totals, {name: np.eye(len(each.counts)) for name, each in models.items()}
+    )
+
+
+def _nearest(values, total, steps):
+    """By halving: what each gives way by is a multiple of its step, and nothing falls below 0."""
+    low, high = -1e6, 1e6
+    for _ in range(200):
+        multiple = (low + high) / 2
+        left = sum(max(value - multiple * step, 0) for value, step in zip(values, steps, strict=True))
+        low, high = (multiple, high) if left > total else (low, multiple)
+    return np.array([max(value - high * step, 0) for value, step in zip(values, steps, strict=True)])
+
+
+def test_rows_of_two_drawn_attributes_fit_their_combination_and_the_rows_of_every_value():
+    """By halving and by loops: the nearest rows in units of both attributes' errors, then five rounds of either attribute's rows."""
+    cells = _joint_cells()
+    models = list(cells.models.values())
+    errors = [
+        np.array([each.counts @ each.inverse[:, v] ** 2 for v in range(len(each.counts))]) / 120
+        for each in models
+    ]
+    steps = [one * two for one in errors[0] for two in errors[1]]
+    assert cells.estimates.min() < 0
+    for place in range(2):
+        made = _nearest(cells.estimates[place].ravel(), 60, steps).reshape(3, 4)
+        assert made.min() == 0
+        grain = 1e-9 * np.outer(cells.totals["one"][place], cells.totals["two"][place])
+        made = np.maximum(made, grain)
+        for _ in range(5):
+            for u in range(3):
+                made[u] *= cells.totals["one"][place, u] / made[u].sum()
+            for w in range(4):
+                made[:, w] *= cells.totals["two"][place, w] / made[:, w].sum()
+        np.testing.assert_allclose(cells._rows[place], made, rtol=1e-6, atol=1e-12)
+
+
+def test_shares_of_two_drawn_attributes_add_up_to_the_rows_of_each_value():
+    """Whatever few rounds of fitting leave: the rows of an attribute's own values are fitted last."""
+    cells = _joint_cells()
+    for name, axis in (("one", 1), ("two", 2)):
+        fitted = cells._rows.sum(axis=3 - axis)
+        scaled = cells._rows * np.expand_dims(cells.totals[name] / fitted, 3 - axis)
+        of_others = np.moveaxis(scaled, axis, -1)
+        np.testing.assert_allclose(cells.shares(name), of_others / cells.models[name].counts)
+        np.testing.assert_allclose(
+            cells.shares(name).sum(axis=1) * cells.models[name].counts, cells.totals[name]
+        )
+    assert not np.allclose(cells._rows.sum(axis=2), cells.totals["one"], rtol=1e-9)
+
+
+def test_rows_of_two_drawn_attributes_are_the_same_in_either_order():
+    """Few rounds of fitting end elsewhere when the attributes take turns in another order; the question's order is not theirs."""
+    cells = _joint_cells()
+    turned = JointCells(
+        dict(reversed(cells.models.items())), cells.estimates.transpose(0, 2, 1), cells.totals, cells.weights
+    )
+    np.testing.assert_allclose(turned._rows, cells._rows.transpose(0, 2, 1))

@@ -18,16 +18,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from sfumato.chance.distortion import contract
 from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_of
-from sfumato.methods.splu_gen.law.model import DecoyModel, Predicate
+from sfumato.methods.splu_gen.law.model import ROUNDS, DecoyModel, Predicate
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.feasibility import project_to_simplex
+from sfumato.values.feasibility import project_to_simplex, rake_axes, scale_axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +94,31 @@ class JointCells:
 
     def shares(self, name: str) -> Floats:
         """Share of each of an attribute's rows that satisfies them, ``(combinations, the others' sums, size)``."""
-        axis = 1 + list(self.models).index(name)
-        moved = np.moveaxis(self.estimates, axis, 1)
         counts, others = self.models[name].counts, [each for each in self.models if each != name]
-        flat = moved.reshape(-1, math.prod(moved.shape[2:]))
-        made = project_to_simplex(flat, self.totals[name].ravel()).reshape(moved.shape)
-        summed = contract(made, [None, None, *(self.weights[each] for each in others)])
+        # The own rows last, whatever the rounds of fitting left: over all combinations shares add up to one.
+        fitted = scale_axis(self._rows, self._axis(name), self.totals[name])
+        moved = np.moveaxis(fitted, self._axis(name), 1)
+        summed = contract(moved, [None, None, *(self.weights[each] for each in others)])
         found = np.moveaxis(summed, 1, -1)
         return np.divide(found, counts, out=np.zeros_like(found), where=counts > 0)
 
     @cached_property
     def _rows(self) -> Floats:
-        """The estimates made feasible: not negative, with the rows of every combination."""
+        """The estimates made feasible: not negative, with the rows of every combination and of every value in it.
+
+        First those of rare values, which err little, move little (:meth:`DecoyModel.within_rows` says why): all alike, the noise of
+        frequent values would take the few rows that rare ones have.
+        """
+        errors = [each.relative_variances for each in self.models.values()]
+        steps = reduce(np.multiply.outer, errors).ravel()
         flat = self.estimates.reshape(len(self.estimates), -1)
-        return project_to_simplex(flat, np.clip(flat.sum(axis=1), 0, None)).reshape(self.estimates.shape)
+        near = project_to_simplex(flat, np.clip(flat.sum(axis=1), 0, None), steps)
+        # By name: a few rounds are not the end of fitting, and a question asked in another order has the same errors.
+        margins = {self._axis(name): self.totals[name] for name in sorted(self.totals)}
+        return rake_axes(near.reshape(self.estimates.shape), margins, rounds=ROUNDS)
+
+    def _axis(self, name: str) -> int:
+        return 1 + list(self.models).index(name)
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -133,14 +144,13 @@ class JointCells:
     def _laid_out(self, own: Floats, name: str) -> Floats:
         """From the others' sums by an attribute's sums to the order of the axes."""
         others = [self.weights[each].shape[1] for each in self.models if each != name]
-        axis = 1 + list(self.models).index(name)
-        return np.moveaxis(own.reshape(len(self.estimates), *others, -1), -1, axis)
+        return np.moveaxis(own.reshape(len(self.estimates), *others, -1), -1, self._axis(name))
 
     def _pairs_laid_out(self, own: Floats, name: str) -> Floats:
         number = len(self._shape)
         others = [self.weights[each].shape[1] for each in self.models if each != name]
         half = (len(self.estimates), *others, self.weights[name].shape[1])
-        axis = 1 + list(self.models).index(name)
+        axis = self._axis(name)
         return np.moveaxis(own.reshape(*half, *half), [number - 1, 2 * number - 1], [axis, number + axis])
 
 

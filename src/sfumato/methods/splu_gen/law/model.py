@@ -192,10 +192,13 @@ class DecoyModel:
 
     def within_rows(self, estimates: Floats) -> Floats:
         """Estimates made to fit the rows of every cell, ``(cells, values)`` both: those of rare values, which err little, move little."""
-        spread = self.counts @ self.inverse**2 / self.counts.sum()
-        return project_to_simplex(
-            estimates, np.clip(estimates.sum(axis=1), 0, None), np.maximum(spread, NEGLIGIBLE)
-        )
+        rows = np.clip(estimates.sum(axis=1), 0, None)
+        return project_to_simplex(estimates, rows, self.relative_variances)
+
+    @cached_property
+    def relative_variances(self) -> Floats:
+        """How far estimates of each value err beside those of others, ``(values,)``: of a cell whose rows show what all rows show."""
+        return np.maximum(self.counts @ self.inverse**2 / self.counts.sum(), NEGLIGIBLE)
 
     def identified_shares(self, counts: Floats) -> Floats:
         """Shares whose differences are determined even when a value is in every group.

@@ -79,6 +79,13 @@ class SeveralDecoys(Formula):
             return self._formula(asked).variances(asked)
         return self._cells(asked).variances().ravel()[self._order(asked)] + self._unseen(asked)
 
+    def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
+        """Of one attribute by its model; of several there is none.
+
+        As far as rows drawn one by one would lean, intervals of several leaned too much: truths lay below them three times as often as above.
+        """
+        return None if len(self._drawn_in(asked)) > 1 else self._formula(asked).spread(asked)
+
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """By the model of one attribute; of several, known only where no row has the public values asked for."""
         formula = self._formula(asked)
