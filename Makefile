@@ -94,8 +94,8 @@ mutants: $(VENV)/installed-dev  ## seeded slips in the formulas against their ow
 coverage: $(VENV)/installed-dev  ## how often intervals hold the truth; goes on where it was stopped (COVERAGE="--minutes 8 anatomy")
 	PYTHONPATH=benchmarks $(BIN)/python -m coverage_matrix $(COVERAGE)
 
-bench: $(VENV)/installed-dev  ## ratios against peers and limits
-	$(BIN)/python benchmarks/run.py
+bench: spark-where-java-is  ## ratios against peers and limits, half an hour (BENCH="growth" for one in full, BENCH="--full" for all)
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 reproduce: $(VENV)/installed-dev  ## the papers' tables computed anew, held against what is stored (REPRODUCE="li --part verbatim")
 	$(BIN)/python reproductions/run.py $(REPRODUCE)

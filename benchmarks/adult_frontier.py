@@ -16,6 +16,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from measuring import Measurement, finish
+
 NAMES = ("age", "workclass", "education", "marital_status", "race", "sex", "occupation")
 CHECKED = ("randomized-response retention=0.5", "splu-gen gamma=4")
 """Designs that a test computes again on the first split."""
@@ -29,7 +31,7 @@ COMPARE = (
 )
 
 
-def main() -> int:
+def main() -> None:
     """Make the table, compare, sum up."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "work" / "adult-frontier")
@@ -57,16 +59,14 @@ def main() -> int:
         )
     except subprocess.TimeoutExpired:
         print(f"stopped after {options.seconds:.0f} s; run it again to go on.", file=sys.stderr)
-        return 2
-    finally:
-        results = [json.loads(each.read_text()) for each in (folder / "results").glob("*.json")]
-        spent = sum(each["seconds"] for each in results)
-        print(f"{len(results)} results, {spent:.0f} s of processor time (limit {LIMIT}).", file=sys.stderr)
+        sys.exit(2)
+    results = [json.loads(each.read_text()) for each in (folder / "results").glob("*.json")]
+    spent = sum(each["seconds"] for each in results)
     if options.picture is not None:
         draw(folder / "comparison.html", options.picture)
     if options.figures is not None:
         options.figures.write_text(json.dumps(summed_up(folder), indent=1) + "\n", encoding="utf-8")
-    return int(spent > LIMIT)
+    finish([Measurement(f"{len(results)} results on Adult, seconds of processor", spent, LIMIT)])
 
 
 def summed_up(folder: Path) -> dict[str, object]:
@@ -141,4 +141,4 @@ def draw(page: Path, out: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

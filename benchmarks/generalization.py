@@ -8,7 +8,6 @@ and 2 GB.
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -244,4 +243,4 @@ def mondrian() -> Iterator[Measurement]:
 
 
 if __name__ == "__main__":
-    finish(itertools.chain(mondrian(), full_domain()))
+    finish(mondrian(), full_domain())

@@ -35,6 +35,10 @@ main()
 """A command of sfumato with its arguments; a release of an earlier round is taken away first."""
 
 
+class NotHereError(Exception):
+    """What a figure needs is neither on this machine nor within its reach."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One process: seconds on the clock, seconds of processor, peak memory in megabytes."""
@@ -103,7 +107,13 @@ def run_for_output(code: str, *arguments: str | Path) -> str:
 
 
 def environment(peer: str) -> Path:
-    """The interpreter of a peer's environment, made when it is not there, with what ``peers/PEER.txt`` names."""
+    """The interpreter of a peer's environment, made when it is not there, with what ``peers/PEER.txt`` names.
+
+    Raises
+    ------
+    NotHereError
+        When the packages cannot be had.
+    """
     folder = WORK / "peers" / peer
     python = folder / "bin" / "python"
     if not (folder / "installed").exists():
@@ -111,23 +121,46 @@ def environment(peer: str) -> Path:
 
         venv.create(folder, with_pip=True, clear=True)
         wanted = FOLDER / "peers" / f"{peer}.txt"
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", wanted], check=True)
+        command = [python, "-m", "pip", "install", "--quiet", "-r", wanted]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise NotHereError(f"{peer} could not be installed")
         (folder / "installed").touch()
     return python
 
 
-def finish(measurements: Iterable[Measurement]) -> None:
-    """Print each figure as it comes, add it to the results that are collected, and exit with 1 when one was over."""
+def finish(*parts: Iterable[Measurement]) -> None:
+    """Print each figure as it comes, add it to the results that are collected, and exit with 1 when one was over.
+
+    A part that needs what is not here is left out from there on, and that is said; the other parts are measured.
+    """
     over = False
-    collected = os.environ.get(RESULTS)
-    for each in measurements:
-        print(each, flush=True)
-        over |= each.value > each.limit
-        if collected:
-            with Path(collected).open("a", encoding="utf-8") as file:
-                about = {"benchmark": Path(sys.argv[0]).stem, "load": os.getloadavg()[0]}
-                file.write(json.dumps({**about, **asdict(each)}) + "\n")
+    for part in parts:
+        try:
+            for each in part:
+                print(each, flush=True)
+                over |= each.value > each.limit
+                _collect(asdict(each))
+        except Exception as error:
+            if not _is_not_here(error):
+                raise
+            print(f"left out: {error}", flush=True)
+            _collect({"left_out": str(error)})
     sys.exit(int(over))
+
+
+def _is_not_here(error: Exception) -> bool:
+    from sfumato.errors import DownloadError
+
+    return isinstance(error, NotHereError | DownloadError)
+
+
+def _collect(told: dict[str, object]) -> None:
+    """Add a line to the results, where they are collected."""
+    collected = os.environ.get(RESULTS)
+    if collected:
+        with Path(collected).open("a", encoding="utf-8") as file:
+            about = {"benchmark": Path(sys.argv[0]).stem, "load": os.getloadavg()[0]}
+            file.write(json.dumps({**about, **told}) + "\n")
 
 
 def median(runs: list[Run]) -> Run:

@@ -8,26 +8,23 @@ what a user gets who takes the nearest thing off the shelf.
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import statistics
 import subprocess
 import tempfile
 import time
-import venv
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from measuring import WORK, Measurement, finish
+from measuring import Measurement, environment, finish
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
 from sfumato.attacks.ratio.disclosures import find_disclosures
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.datasets import fetch_dataset
 
-PEER = ("diffprivlib==0.6.6", "scikit-learn<1.7")
 FEATURES = (
     "workclass",
     "education",
@@ -95,17 +92,6 @@ def scanning() -> Iterator[Measurement]:
         yield Measurement(name, seconds, 5.0)
 
 
-def peer_python() -> Path:
-    """Interpreter of the peer's own environment, made once and kept."""
-    folder = WORK / "diffprivlib"
-    python = folder / "bin" / "python"
-    if not python.exists():
-        WORK.mkdir(exist_ok=True)
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEER], check=True)
-    return python
-
-
 def classifying() -> Iterator[Measurement]:
     """Error of our private naive Bayes over the peer's, on Adult's own train and test parts."""
     with tempfile.TemporaryDirectory() as folder:
@@ -140,7 +126,7 @@ def classifying() -> Iterator[Measurement]:
         path = Path(folder) / "task.json"
         path.write_text(json.dumps(task), encoding="utf-8")
         told = subprocess.run(
-            [peer_python(), "-c", PEER_CODE, path], check=True, capture_output=True, text=True
+            [environment("diffprivlib"), "-c", PEER_CODE, path], check=True, capture_output=True, text=True
         )
     theirs = json.loads(told.stdout)
     tables = count_classes(train[:, :-1], train[:, -1], sizes, 2)
@@ -162,4 +148,4 @@ def classifying() -> Iterator[Measurement]:
 
 
 if __name__ == "__main__":
-    finish(itertools.chain(drawing(), scanning(), classifying()))
+    finish(drawing(), scanning(), classifying())

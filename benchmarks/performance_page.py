@@ -44,6 +44,8 @@ def write_page(results: Path, page: Path) -> None:
     found: dict[tuple[str, str], dict[str, object]] = {}
     for line in results.read_text(encoding="utf-8").splitlines():
         figure = json.loads(line)
+        if "left_out" in figure:
+            continue
         found[figure["benchmark"], figure["name"]] = figure
     page.write_text(INTRODUCTION + "\n".join(_lines(list(found.values()))), encoding="utf-8")
 

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import itertools
-import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from measuring import WORK, Measurement, census, finish, interleaved, run_python, table
+from measuring import (
+    WORK,
+    Measurement,
+    NotHereError,
+    census,
+    environment,
+    finish,
+    interleaved,
+    run_python,
+    table,
+)
 
 PUBLISH = """
 import shutil, sys
@@ -170,14 +177,9 @@ def measure_reconstruction() -> Iterator[Measurement]:
 def measure_optimum() -> Iterator[Measurement]:
     """Processor time of the best retentions for a largest risk of 1/5 on Adult."""
     from sfumato.datasets import fetch_dataset
-    from sfumato.errors import DownloadError
 
     with tempfile.TemporaryDirectory() as folder:
-        try:
-            files = fetch_dataset("adult", folder)
-        except DownloadError as error:
-            print(f"optimum on Adult left out: {error}")
-            return
+        files = fetch_dataset("adult", folder)
         whole = run_python(OPTIMUM, files.data, files.schema, "yes")
         reading = run_python(OPTIMUM, files.data, files.schema, "no")
     yield Measurement("processor seconds to the optimum for l = 5", whole.cpu - reading.cpu, 30)
@@ -185,15 +187,12 @@ def measure_optimum() -> Iterator[Measurement]:
 
 def measure_peer(values: int) -> Iterator[Measurement]:
     """Client and server together against multi-freq-ldpy, start and compilation of either not counted."""
-    peer = peer_python()
-    if peer is None:
-        return
+    peer = environment("multi_freq_ldpy")
     # Either is repeated within a process until it stands out from its start, compilation included.
     ours = _cpu_of_one(OURS, values, 100)
     theirs = _cpu_of_one(PEER, values, 10, peer)
     if ours <= 0 or theirs <= 0:
-        print("comparison with multi-freq-ldpy left out: the machine was too busy for a difference to show.")
-        return
+        raise NotHereError("a machine quiet enough for a difference to multi-freq-ldpy to show")
     yield Measurement(
         f"kernel: processor time / multi-freq-ldpy's, {values:,} values of 50 categories",
         ours / theirs,
@@ -204,9 +203,7 @@ def measure_peer(values: int) -> Iterator[Measurement]:
 
 def measure_whole(values: int, rounds: int) -> Iterator[Measurement]:
     """The same as users get it: a file published and its counts estimated, beside the peer's whole process."""
-    peer = peer_python()
-    if peer is None:
-        return
+    peer = environment("multi_freq_ldpy")
     data = table("local", values, "value:50:sensitive")
     medians = interleaved(
         {
@@ -229,30 +226,12 @@ def _cpu_of_one(code: str, values: int, repeats: int, *more: Path) -> float:
     return (many.cpu - run_python(code, str(values), "1", *more).cpu) / repeats
 
 
-def peer_python() -> Path | None:
-    """The interpreter of an environment with multi-freq-ldpy in it, made once and kept."""
-    folder = WORK / "peer-multi-freq-ldpy"
-    python = folder / "bin" / "python"
-    installed = folder / "installed"
-    if not installed.exists():
-        WORK.mkdir(exist_ok=True)
-        venv.create(folder, with_pip=True)
-        command = [python, "-m", "pip", "install", "--quiet", "multi-freq-ldpy==0.2.5"]
-        if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-            print("comparison with multi-freq-ldpy left out: it could not be installed here.")
-            return None
-        installed.touch()
-    return python
-
-
 if __name__ == "__main__":
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000_000
     finish(
-        itertools.chain(
-            measure_reconstruction(),
-            measure_optimum(),
-            measure_whole(1_000_000, rounds=3),
-            measure_peer(1_000_000),
-            measure_publishing(number, rounds=3),
-        )
+        measure_reconstruction(),
+        measure_optimum(),
+        measure_whole(1_000_000, rounds=3),
+        measure_peer(1_000_000),
+        measure_publishing(number, rounds=3),
     )

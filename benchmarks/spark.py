@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import importlib.util
 import json
 import math
 import os
@@ -20,7 +21,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from measuring import COMMAND, ENVIRONMENT, WORK, Measurement, Run, census, finish, publishing
+from measuring import COMMAND, ENVIRONMENT, WORK, Measurement, NotHereError, Run, census, finish, publishing
 
 THREADS = 2
 MEMORY = "2GB"
@@ -150,6 +151,10 @@ def measured(rows: int, names: list[str]) -> dict[str, Tree]:
 
 def measure(sizes: list[int], once: int | None) -> Iterator[Measurement]:
     """Ratios at the larger size, growth between the two, and beyond where asked."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise NotHereError(
+            "Spark is not installed; it needs Java 17 or 21, and `make spark-tools` installs the rest"
+        )
     few, many = sizes
     larger, smaller = (measured(rows, ["copy", "files", "frame", "duckdb"]) for rows in (many, few))
     at = f"{many / 1e6:g} M rows"
