@@ -38,6 +38,7 @@ def figures() -> Iterator[Figure]:
     """All of them."""
     yield from averaging()
     yield from decoys()
+    yield from retentions_of_decoys()
     yield from columnized_counts()
     yield from reconstruction()
     yield from ratio()
@@ -103,6 +104,39 @@ def _theorem_4_fails(gamma: int, error: float) -> bool:
     return any(
         homogeneous_error_probability(size, gamma, error) < smallest_error_probability(size, gamma, error)
         for size in range(1, 11)
+    )
+
+
+def retentions_of_decoys() -> Iterator[Figure]:
+    """A row that shows its own value with p in place of one in gamma: sums of two binomials, as the page of the decision has them."""
+    page = "docs/decisions/0095-decoys-keep-their-own-value-with-one-in-gamma.md"
+    for one_in, gamma in ((3, 3), (3, 10), (5, 5), (5, 10), (5, 3), (10, 10), (10, 5)):
+        kept, other = 1 / one_in, (1 - 1 / one_in) / (gamma - 1)
+        wrong = [_wrong_by_two(count, gamma, kept) for count in (1, 3, 10)]
+        if gamma == one_in:
+            assert np.allclose(wrong, error_probabilities([1, 3, 10], gamma, 0.3))
+        spread = (1 - kept) * (1 + kept - other)
+        name = f"{gamma} (uniform)" if gamma == one_in else str(gamma)
+        told = ", ".join(short(each, 2) for each in wrong)
+        yield page, f"| 1/{one_in} | {name} | {kept / (1 - kept):.2f} | {spread:.2f} | {told} |"
+    yield (
+        page,
+        f"a count of ten off by more than 30 % with probability {short(_wrong_by_two(10, 2, 0.1), 2)}",
+    )
+
+
+def _wrong_by_two(count: int, gamma: int, kept: float) -> float:
+    """Probability that a count is off by more than 30 %: rows that hold the value, and the others of their groups."""
+    chances = np.convolve(_binomial(count, kept), _binomial((gamma - 1) * count, (1 - kept) / (gamma - 1)))
+    return float(chances[10 * np.abs(np.arange(chances.size) - count) > 3 * count].sum())
+
+
+def _binomial(number: int, chance: float) -> np.ndarray:  # type: ignore[type-arg]
+    return np.array(
+        [
+            math.comb(number, each) * chance**each * (1 - chance) ** (number - each)
+            for each in range(number + 1)
+        ]
     )
 
 

@@ -1,4 +1,4 @@
-"""What the page of SPLU-Gen says of a retention other than 1/gamma, by every partition of a tiny table."""
+"""What is said of decoys with a retention other than 1/gamma, by every partition of a tiny table."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ VALUES = "aabbcd"
 GAMMA = 3
 
 
-def partitions(rows):
-    """Every way to put rows into groups of three that hold three different values."""
+def partitions(rows, gamma=GAMMA):
+    """Every way to put rows into groups of so many that hold different values."""
     if not rows:
         yield []
         return
     first, *rest = rows
-    for others in itertools.combinations(rest, GAMMA - 1):
+    for others in itertools.combinations(rest, gamma - 1):
         group = (first, *others)
-        if len({VALUES[row] for row in group}) == GAMMA:
-            yield from ([group, *found] for found in partitions([row for row in rest if row not in others]))
+        if len({VALUES[row] for row in group}) == gamma:
+            yield from (
+                [group, *found] for found in partitions([row for row in rest if row not in others], gamma)
+            )
 
 
 PARTITIONS = list(partitions(list(range(len(VALUES)))))
@@ -28,7 +30,7 @@ PARTITIONS = list(partitions(list(range(len(VALUES)))))
 
 def shown(retention, partition):
     """Probabilities of what each row shows, given its group."""
-    other = (1 - retention) / (GAMMA - 1)
+    other = (1 - retention) / (len(partition[0]) - 1)
     group_of = {row: group for group in partition for row in group}
     return [
         {VALUES[member]: retention if member == row else other for member in group_of[row]}
@@ -82,3 +84,16 @@ def test_the_odds_factor_of_a_row_grows_by_the_retention_over_that_of_another_me
     grown = retention * (GAMMA - 1) / (1 - retention)
     for value in "abcd":
         assert factor(matrix(retention), value) == grown * factor(matrix(Fraction(1, GAMMA)), value)
+
+
+@pytest.mark.parametrize("gamma", [2, 3])
+@pytest.mark.parametrize("retention", [Fraction(1, 2), Fraction(1, 5)])
+def test_whether_a_value_is_shown_does_not_depend_on_the_size_of_groups(gamma, retention):
+    """By a row that holds it with p, by any other with ``f (1 - p) / (N - f)``, in every partition."""
+    everybody = range(len(VALUES))
+    for partition, value in itertools.product(partitions(list(everybody), gamma), "abcd"):
+        chances = [each.get(value, Fraction(0)) for each in shown(retention, partition)]
+        others = [chances[row] for row in everybody if VALUES[row] != value]
+        holders = VALUES.count(value)
+        assert {chances[row] for row in everybody if VALUES[row] == value} == {retention}
+        assert sum(others) / len(others) == holders * (1 - retention) / (len(VALUES) - holders)
