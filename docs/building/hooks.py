@@ -27,6 +27,10 @@ LOADED_BY_STYLE = re.compile(
 )
 
 
+BY_ITSELF = ("index.md", "tutorial.md")
+"""Pages without others beside them: in place of a list of one there is room for long lines."""
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Every decision has its place in the navigation."""
     for part in config["nav"]:
@@ -52,6 +56,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links as the site has them; formulas between dollar signs are left to the extension."""
     del config, files
+    if page.file.src_uri in BY_ITSELF:
+        page.meta["hide"] = ["navigation"]
     rewritten, lost = outside.rewritten(ROOT, page.file.src_uri, markdown)
     for target in lost:
         TOLD.warning("%s links to %s, which is not there", page.file.src_uri, target)

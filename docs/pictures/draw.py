@@ -253,10 +253,11 @@ def choosing() -> Canvas:
     """Questions that lead to a method."""
     made = Canvas(
         "Which method",
-        "Four questions, from top to bottom. Must the promise hold against anyone, whatever they know, about whole people? For counts: noisy marginals; for ratings, baskets or rows: "
+        "Five questions, from top to bottom. Must the promise hold against anyone, whatever they know, about whole people? For counts: noisy marginals; for ratings, baskets or rows: "
         "columnized counts. Must each row be published? Is every single answer to be doubted: randomized response; also large groups of people alike: sample, perturb, scale; are large sums harmless and "
-        "small ones secret: SPLU-Gen. Are values to be true, and only linking prevented: generalization hides rows, Anatomy hides whose value it is but not against who compares buckets.",
-        392,
+        "small ones secret: SPLU-Gen. Are values to be true, and only linking prevented: generalization hides rows, Anatomy hides whose value it is but not against who compares buckets. "
+        "Shall only the frequency of each value survive: distribution resampling.",
+        467,
     )
     steps = (
         (
@@ -275,6 +276,7 @@ def choosing() -> Canvas:
             "Values must be true; only linking is feared?",
             (("hide the row", "generalization"), ("hide whose value", "anatomy")),
         ),
+        ("Only how frequent values are shall survive?", (("no association", "distribution-resampling"),)),
     )
     y = 18
     for number, (question, ways) in enumerate(steps):
@@ -284,7 +286,7 @@ def choosing() -> Canvas:
             top = y + 34 + line * 27
             made.words(40, top + 16, when, "quiet")
             made.line((212, top + 12), (246, top + 12))
-            made.box(250, top, 200, 24, "abcd"[number], 6)
+            made.box(250, top, 200, 24, "abcda"[number], 6)
             made.words(350, top + 16, method, "on bold", "middle")
         y += 34 + 27 * len(ways) + 14
         if number < len(steps) - 1:
