@@ -205,3 +205,16 @@ def test_an_error_of_400_percent_cannot_be_a_mean_over_all_cells():
     cells, rows, scale = 14_010, 500_000, 4 * 6 / 0.01
     # The mean of max(answer, 50) is at most the mean answer plus 50.
     assert scale / (12 * rows / cells + 50) == pytest.approx(5.02, abs=0.005)
+
+
+def test_an_error_of_2200_percent_leaves_eleven_at_two():
+    """By the sum of the noise's tails on a grid: a cell of 50 rows is off by Delta / epsilon on average, whatever Delta is."""
+
+    def mean_error(epsilon, sensitivity=52):
+        places = np.arange(0, 60 * sensitivity / epsilon, sensitivity / epsilon / 1_000)
+        return np.exp(-places * epsilon / sensitivity).sum() * (places[1] - places[0]) / 50
+
+    left = mean_error(2.0) / mean_error(0.01)
+    assert 22.0 * left == pytest.approx(0.11, abs=1e-6)
+    assert 22.0 * mean_error(2.2) / mean_error(0.01) == pytest.approx(0.10, abs=1e-6)
+    assert 4.0 * mean_error(0.5) / mean_error(0.01) == pytest.approx(0.08, abs=1e-6)
