@@ -45,13 +45,13 @@ def schema_of(skew: Skew) -> Schema:
     )
 
 
-def population(skew: Skew, rows: int = ROWS) -> PrivateTable:
-    """The same rows every time.
+def population(skew: Skew, rows: int = ROWS, seed: int | None = None) -> PrivateTable:
+    """The same rows every time, or those of a seed.
 
     Nobody has the last job, and few have the one before. Strong associations go through a trait that decides all
     attributes of most people. In the long tail frequencies fall faster than one over the rank.
     """
-    generator = np.random.default_rng(SKEWS.index(skew))
+    generator = np.random.default_rng(SKEWS.index(skew) if seed is None else seed)
     sizes = SIZES[skew]
     if skew == "strong associations":
         trait = generator.choice(8, rows, p=_shares(8, 0.3))

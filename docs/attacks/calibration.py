@@ -5,8 +5,9 @@ Exits with 1 when a bin with enough guesses is further off than 5 points and two
 
 from __future__ import annotations
 
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from tests.attacked_tables import (  # noqa: E402
     FEWEST_GUESSES,
     KINDS,
     PUBLIC_SIZES,
+    Kind,
     attacked_buckets,
     bins_beyond,
     linked_people,
@@ -59,9 +61,9 @@ of one group share one belief: standard errors are those of groups, and no small
 """
 
 
-def linked() -> Iterator[tuple[str, int]]:
+def linked(kinds: Sequence[Kind] = KINDS) -> Iterator[tuple[str, int]]:
     """A line for each kind of release, and how many of its bins are off."""
-    for kind in KINDS:
+    for kind in kinds:
         for attributes, retention in ((["value"], 0.5), (["value", "two"], 0.5), (["value", "two"], 0.3)):
             found = [
                 linking_guesses(linked_people(kind, ROWS, seed), retention, attributes, seed)
@@ -113,38 +115,39 @@ def lost() -> Iterator[str]:
             yield f"| long tail | {rows:,} | {size} | {told} | {means} |"
 
 
+def bucketed(kinds: Sequence[Kind] = KINDS, sizes: Sequence[int] = BUCKET_SIZES) -> Iterator[tuple[str, int]]:
+    """A line for each kind of buckets and of beliefs, and how many bins of held-out beliefs are off."""
+    for kind, size in itertools.product(kinds, sizes):
+        truth, people = attacked_buckets(kind, ROWS, size, seed=11)
+        for beliefs in ("held-out", "in-sample"):
+            guesses = AnatomyNaiveBayes(starts=1, beliefs=beliefs).infer(people).guesses
+            is_right = guesses.values == truth
+            bins, failed = [], 0
+            for nearest, right, number, stated in bins_beyond(guesses.probabilities, is_right):
+                share = right / number
+                # Guesses of one bucket hang together: as if there were one for each bucket.
+                error = np.sqrt(share * (1 - share) * size / number)
+                is_off = abs(share - nearest) > 2 * error
+                failed += is_off and beliefs == "held-out"
+                bins.append(f"{stated:.2f} / {share:.2f} ({number:,}){' *off*' if is_off else ''}")
+            means = f"{guesses.probabilities.mean():.3f} | {is_right.mean():.3f}"
+            yield f"| {kind} | {size} | {beliefs} | {means} | {', '.join(bins)} |", failed
+
+
+def page() -> tuple[str, int]:
+    """The whole page, and how many bins are off that should not be."""
+    by_buckets, by_linking = list(bucketed()), list(linked())
+    lines = [
+        HEAD + "\n".join(line for line, _ in by_buckets),
+        LINKED + "\n".join(line for line, _ in by_linking),
+        LOST + "\n".join(lost()),
+    ]
+    return "\n".join(lines) + "\n", sum(number for _, number in by_buckets + by_linking)
+
+
 def main() -> int:
     """Write the page; how many bins of held-out beliefs are off decides the exit code."""
-    lines, failed = [], 0
-    for kind in KINDS:
-        for size in BUCKET_SIZES:
-            truth, people = attacked_buckets(kind, ROWS, size, seed=11)
-            for beliefs in ("held-out", "in-sample"):
-                guesses = AnatomyNaiveBayes(starts=1, beliefs=beliefs).infer(people).guesses
-                is_right = guesses.values == truth
-                bins = []
-                for nearest, right, number, stated in bins_beyond(guesses.probabilities, is_right):
-                    share = right / number
-                    # Guesses of one bucket hang together: as if there were one for each bucket.
-                    error = np.sqrt(share * (1 - share) * size / number)
-                    is_off = abs(share - nearest) > 2 * error
-                    failed += is_off and beliefs == "held-out"
-                    bins.append(f"{stated:.2f} / {share:.2f} ({number:,}){' *off*' if is_off else ''}")
-                means = f"{guesses.probabilities.mean():.3f} | {is_right.mean():.3f}"
-                lines.append(f"| {kind} | {size} | {beliefs} | {means} | {', '.join(bins)} |")
-    by_linking = list(linked())
-    failed += sum(number for _, number in by_linking)
-    text = (
-        HEAD
-        + "\n".join(lines)
-        + "\n"
-        + LINKED
-        + "\n".join(line for line, _ in by_linking)
-        + "\n"
-        + LOST
-        + "\n".join(lost())
-        + "\n"
-    )
+    text, failed = page()
     (HERE / "calibration.md").write_text(text, encoding="utf-8")
     return int(failed > 0)
 

@@ -15,6 +15,7 @@ from sfumato.custody.audit.measuring import LINKABLE
 
 FIGURES = ROOT / "docs" / "figures"
 CHECK = load_script(FIGURES / "check.py")
+SIMULATED = ("simulated", "calibrated", "linked")
 IN_WORDS = {8: "eight", 9: "nine", 10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen"}
 
 
@@ -25,17 +26,28 @@ def figures(name):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow) if name == "simulated" else name for name in CHECK.MODULES],
+    [pytest.param(name, marks=pytest.mark.slow) if name in SIMULATED else name for name in CHECK.MODULES],
 )
 def test_numbers_of_pages_are_those_that_come_out(name):
     """Formulas, stored evidence, benchmarks and Adult at once; simulations in the slow run."""
     assert CHECK.missing(figures(name).figures()) == []
 
 
-@pytest.mark.parametrize("part", ["believed_frequencies", "marginals_of_buckets"])
-def test_a_sample_of_the_simulations_comes_out(part):
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("simulated", "believed_frequencies"),
+        ("simulated", "marginals_of_buckets"),
+        ("calibrated", "without_association"),
+        ("linked", "towns"),
+        ("linked", "diseases"),
+    ],
+)
+def test_a_sample_of_the_simulations_comes_out(name, part):
     """The others take longer."""
-    assert CHECK.missing(getattr(figures("simulated"), part)()) == []
+    found = list(getattr(figures(name), part)())
+    assert found
+    assert CHECK.missing(found) == []
 
 
 def test_a_number_that_is_not_on_its_page_is_told():
