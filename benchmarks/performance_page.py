@@ -33,7 +33,7 @@ Made by `python benchmarks/run.py --page`; do not edit. Every figure is of whole
 command line or the public names, run one after the other and interleaved with what they are compared with. Processor
 time (CPU) and the clock are stated apart; a figure is the median of its rounds where there are several. Limits are
 checked by the benchmark itself, which fails when one is exceeded. What is named *kernel* calls a single function inside a
-process. Figures of ARX were recorded elsewhere and are not run here; sdcMicro is not run, because no package of it for R could be had.
+process. Figures of ARX were recorded elsewhere and are not run here; sdcMicro is not run: peers come from PyPI or Debian, and neither has it (CRAN does).
 Peers do less than ours in most places (no manifest, no checks, no other columns): the beginning of each script in `benchmarks/` says what.
 
 """
