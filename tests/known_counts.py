@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from sfumato.values.answer_tables import AnswerTable
@@ -33,15 +35,19 @@ class KnownCounts:
         selection = Selection.parse(where, self.schema)
         attributes = self.schema.select(by)
         codes = tuple(selection.codes(each.name) or tuple(range(each.size)) for each in attributes)
+        known = Estimates.with_covariance(self.cells, self.covariance)
+        # The whole table needs no sums, and is what simulations ask thousands of times.
+        if tuple(by) != self.schema.names or selection.conditions:
+            known = known.linear(self._sums(selection, attributes, codes))
+        return AnswerTable(attributes, codes, known, 0.95, "by-hand", "known", target, False, self.estimator)
+
+    def _sums(self, selection, attributes, codes):
+        """Which known cells each asked one is the sum of, ``(asked, known)``."""
         grid = np.indices([each.size for each in self.schema.attributes]).reshape(len(self.schema.names), -1)
         places = dict(zip(self.schema.names, grid, strict=True))
         kept = np.ones(self.cells.size, dtype=bool)
         for name, chosen in selection.conditions:
             kept &= np.isin(places[name], chosen)
-        asked = np.array(list(np.ndindex(*(each.size for each in attributes)))).reshape(-1, len(attributes))
-        asked = asked[[all(code in own for code, own in zip(each, codes, strict=True)) for each in asked]]
-        known = Estimates.with_covariance(self.cells, self.covariance)
-        if tuple(by) != self.schema.names or not kept.all():
-            own = np.array([places[each.name] for each in attributes])
-            known = known.linear((kept & (asked[:, :, None] == own[None]).all(axis=1)).astype(float))
-        return AnswerTable(attributes, codes, known, 0.95, "by-hand", "known", target, False, self.estimator)
+        asked = np.array(list(itertools.product(*codes))).reshape(-1, len(attributes))
+        own = np.array([places[each.name] for each in attributes])
+        return (kept & (asked[:, :, None] == own[None]).all(axis=1)).astype(float)

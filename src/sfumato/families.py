@@ -53,6 +53,7 @@ class Members(Generic[Anything]):
         self.module = module
         self.unusable: dict[str, str] = {}
         """Entry points of other packages that gave no member, and why."""
+        self._found: dict[str, type[Anything]] = {}
 
     @cached_property
     def members(self) -> dict[str, type[Anything]]:
@@ -81,11 +82,16 @@ class Members(Generic[Anything]):
 
         Where a file bears the name, nothing else is loaded: opening a release needs one law, not all.
         """
-        if "members" not in vars(self):
+        if "members" in vars(self):
+            return self.members.get(name)
+        # Kept, because looking for it reads the package's folders, and whoever opens many releases asks for the same one.
+        if name not in self._found:
             for module in self._own_modules_named(name.replace("-", "_")):
                 if found := self._members_of(module).get(name):
+                    self._found[name] = found
                     return found
-        return self.members.get(name)
+            return self.members.get(name)
+        return self._found[name]
 
     def _own_modules_named(self, stem: str) -> Iterator[str]:
         """Import names of the family's modules that are a file or in a folder of that name, or a folder with one."""

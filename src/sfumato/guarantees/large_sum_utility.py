@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -116,6 +117,8 @@ def chernoff_threshold(relative_error: float, error_probability: float) -> float
     return 3 * math.log(2 / error_probability) / min(relative_error, relative_error**2)
 
 
+# Every sentence about the promise needs it again, and it takes milliseconds.
+@lru_cache(maxsize=256)
 def exact_threshold(gamma: int, relative_error: float, error_probability: float) -> int:
     """T_f: the smallest count from which on the exact error probability never exceeds the promised one.
 

@@ -132,6 +132,8 @@ class SmallSumPrivacy(DecoyPromise):
         )
 
 
+# Asked for twice for each of up to thousands of counts.
+@lru_cache(maxsize=256)
 def exact(number: float) -> Fraction:
     """The decimal fraction a person wrote, not the binary one nearest to it.
 

@@ -22,6 +22,9 @@ from sfumato.values.terms import Terms
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
 
+# As numbers of the arrays' own type: a comparison with a member of an enumeration takes six times as long, and a fit makes hundreds.
+_OPEN, _BOUNDED, _EXACT = (np.int8(each) for each in (Certainty.OPEN, Certainty.BOUNDED, Certainty.EXACT))
+
 
 def normal_quantile(confidence_level: float) -> float:
     """Half-width, in standard errors, of a two-sided normal interval.
@@ -123,13 +126,14 @@ class Estimates:
     @property
     def is_exact(self) -> Booleans:
         """Which numbers are claimed to be the true ones, ``(n,)``."""
-        return np.asarray(self.certainty == Certainty.EXACT)
+        return np.asarray(self.certainty == _EXACT)
 
     def ends(self) -> tuple[Floats, Floats]:
         """Between what the true numbers lie for certain, ``(n,)`` each: infinite where nothing is known."""
         nothing = np.full(self.values.size, np.inf)
         low, high = (-nothing, nothing) if self.bounds is None else self.bounds
-        return np.where(self.is_exact, self.values, low), np.where(self.is_exact, self.values, high)
+        is_exact = self.is_exact
+        return np.where(is_exact, self.values, low), np.where(is_exact, self.values, high)
 
     def intervals(self, confidence_level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of intervals, each ``(n,)``.
@@ -146,10 +150,10 @@ class Estimates:
                 low, high = low - self.leeway[0], high + self.leeway[1]
         if self.left_open is not None:
             ends = self.left_open.of(self.values).intervals(confidence_level)
-            is_open = self.certainty == Certainty.OPEN
+            is_open = self.certainty == _OPEN
             low, high = np.where(is_open, ends[0], low), np.where(is_open, ends[1], high)
         least, most = self.ends()
-        is_certain = self.certainty >= Certainty.BOUNDED
+        is_certain = self.certainty >= _BOUNDED
         low = np.where(is_certain, least, np.clip(low, least, most))
         return low, np.where(is_certain, most, np.clip(high, least, most))
 
@@ -176,7 +180,7 @@ class Estimates:
 
         Estimates keep their intervals: an unbiased one may itself lie outside.
         """
-        is_bounded = (self.certainty == Certainty.BOUNDED) | (self.certainty == Certainty.OPEN)
+        is_bounded = (self.certainty == _BOUNDED) | (self.certainty == _OPEN)
         least, most = (np.where(is_bounded, np.clip(each, low, high), each) for each in self.ends())
         left_open = self.left_open and self.left_open.of(self.values).within(low, high)
         found = replace(self, bounds=known_bounds(least, most), left_open=left_open)
@@ -206,7 +210,10 @@ class Estimates:
         sizes, errors = np.abs(weights), self.standard_errors
         combined, rounding, unknown, is_open = _combined_covariances(weights, whole, errors)
         # Where a variance had to be raised to what is possible, so is that of everything it is part of.
-        raised = np.clip(self.variances - np.nan_to_num(np.diagonal(whole)), 0, None)
+        known = np.diagonal(whole)
+        raised = np.clip(
+            self.variances - (known if np.isfinite(known).all() else np.nan_to_num(known)), 0, None
+        )
         variances = np.diagonal(combined) + weights**2 @ raised + unknown
         largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
@@ -214,7 +221,7 @@ class Estimates:
         bounds = _combined_ends(weights, *self.ends())
         certainty = _exact_between(self._weakest(weights), *bounds)
         # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
-        variances = np.where(certainty == Certainty.EXACT, 0.0, np.maximum(variances, rounding))
+        variances = np.where(certainty == _EXACT, 0.0, np.maximum(variances, rounding))
         combination = Estimates(
             weights @ self.values,
             variances,
@@ -252,13 +259,13 @@ class Estimates:
         if left_open is None:
             return self
         stated = left_open.of(self.values).stated_variances(self.values)
-        variances = np.where(self.certainty == Certainty.OPEN, stated, self.variances)
+        variances = np.where(self.certainty == _OPEN, stated, self.variances)
         return replace(self, variances=variances, left_open=left_open)
 
     def _weakest(self, weights: npt.NDArray[Any]) -> Certainties:
         """For each row of weights the weakest claim of its terms, ``(k,)``; a sum of nothing is exact."""
-        claims = np.where(weights != 0, self.certainty, np.int8(Certainty.EXACT))
-        return np.asarray(np.min(claims, axis=1, initial=Certainty.EXACT), np.int8)
+        claims = np.where(weights != 0, self.certainty, _EXACT)
+        return np.asarray(np.min(claims, axis=1, initial=_EXACT), np.int8)
 
     def ratio(self, numerator: npt.ArrayLike, denominator: npt.ArrayLike) -> Estimates:
         """Ratio of two linear combinations, by the delta method.
@@ -300,14 +307,14 @@ class Estimates:
         # The weights of the change can cancel where the terms themselves do not.
         bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
         # Nothing of a group, and all of it, are shares of it whatever its size.
-        is_nothing = (self._weakest(top) == Certainty.EXACT) & (top @ self.values == 0)
+        is_nothing = (self._weakest(top) == _EXACT) & (top @ self.values == 0)
         rest = bottom - top
-        is_all = (self._weakest(rest) == Certainty.EXACT) & (rest @ self.values == 0)
+        is_all = (self._weakest(rest) == _EXACT) & (rest @ self.values == 0)
         is_known = is_nothing | is_all
         low, high = (np.where(is_known, shares, each) for each in bounds)
         bounds = low, high
         certainty = _exact_between(np.minimum(self._weakest(top), self._weakest(bottom)), *bounds)
-        variances = np.where(certainty == Certainty.EXACT, 0.0, change.variances)
+        variances = np.where(certainty == _EXACT, 0.0, change.variances)
         leeway = None
         if self.leeway is not None:
             around = self.values - self.leeway[0], self.values + self.leeway[1]
@@ -359,6 +366,10 @@ def _combined_covariances(
 
 def _combined_ends(weights: npt.NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Least and largest that sums with these weights can be, ``(k,)`` each; a weight of zero leaves nothing."""
+    if (low == -np.inf).all() and (high == np.inf).all():
+        # As of most estimates: nothing is certain of a sum either, unless it is of no terms.
+        has_terms = (weights != 0).any(axis=1)
+        return np.where(has_terms, -np.inf, 0.0), np.where(has_terms, np.inf, 0.0)
     with np.errstate(invalid="ignore"):
         products = np.stack([weights * low, weights * high])
     products = np.where(weights == 0, 0.0, products)
@@ -387,7 +398,7 @@ def _cubed(weights: npt.NDArray[Any], skews: Callable[[], Floats], left: Floats)
 
 def _exact_between(certainty: Certainties, low: Floats, high: Floats) -> Certainties:
     """The claims; what lies between two ends that are one number is that number."""
-    return np.where(low == high, np.int8(Certainty.EXACT), certainty).astype(np.int8)
+    return np.where(low == high, _EXACT, certainty).astype(np.int8)
 
 
 def known_bounds(low: Floats, high: Floats) -> tuple[Floats, Floats] | None:
