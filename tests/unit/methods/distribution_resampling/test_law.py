@@ -144,3 +144,11 @@ def test_the_papers_joint_counts_have_no_known_error():
     assert np.isnan(together.standard_errors).all()
     alone = LAW.estimate_by("paper", ROWS, TECH)
     assert alone.standard_errors[0] > 0
+    # Town and street were not drawn: together they are exact by any name.
+    exact = LAW.estimate_by("paper", rows_of(0, 0, 1, 2, 2), Tabulation(by=("town", "street")))
+    assert exact.standard_errors.tolist() == [0, 0, 0, 0]
+
+
+def test_categories_of_every_attribute_are_treated_alike():
+    """A value's error is that of its count, whatever it is called."""
+    assert LAW.treats_alike("job")
