@@ -22,16 +22,13 @@ def classes(counts):
 
 def test_somebody_in_one_class_is_believed_its_composition():
     """The first age is in the first class only; where all are believed alike beforehand the class's shares are the belief."""
-    beliefs, found = classes([[3, 1], [0, 4]]).beliefs(
-        np.array([[0]]), np.array([[0.5, 0.5]]), are_members=True
-    )
-    assert found.tolist() == [True]
+    beliefs = classes([[3, 1], [0, 4]]).beliefs(np.array([[0]]), np.array([[0.5, 0.5]]), are_members=True)
     np.testing.assert_allclose(beliefs, [[0.75, 0.25]])
 
 
 def test_somebody_in_two_classes_is_in_each_by_its_rows():
     """Four rows over two ages each: both classes count the same, and their rows are added up."""
-    beliefs, _ = classes([[3, 1], [0, 4]]).beliefs(np.array([[1]]), np.array([[0.5, 0.5]]), are_members=True)
+    beliefs = classes([[3, 1], [0, 4]]).beliefs(np.array([[1]]), np.array([[0.5, 0.5]]), are_members=True)
     np.testing.assert_allclose(beliefs, [[3 / 8, 5 / 8]])
 
 
@@ -39,7 +36,7 @@ def test_people_of_a_class_are_told_apart_by_what_is_believed_of_them():
     """Both ages of the first class, of whom 8 in 10 and 2 in 10 are believed to have the first value: 5 in 10 on average."""
     prior = np.array([[0.8, 0.2], [0.2, 0.8]])
     single = PublishedClasses((np.array([[True, True, False]]),), np.array([[2.0, 2.0]]))
-    beliefs, _ = single.beliefs(np.array([[0], [1]]), prior, are_members=True)
+    beliefs = single.beliefs(np.array([[0], [1]]), prior, are_members=True)
     odds = (0.8 / 0.2) ** DISTANCE
     np.testing.assert_allclose(beliefs[0, 0], odds / (1 + odds))
     np.testing.assert_allclose(beliefs[1, 0], 1 / (1 + odds))
@@ -48,8 +45,8 @@ def test_people_of_a_class_are_told_apart_by_what_is_believed_of_them():
 def test_a_value_that_no_row_of_the_class_has_is_ruled_out_for_members_alone():
     """Somebody who is not in the table is like the class, and no more."""
     prior = np.array([[0.5, 0.5]])
-    member, _ = classes([[4, 0], [0, 0]]).beliefs(np.array([[0]]), prior, are_members=True)
-    outside, _ = classes([[4, 0], [0, 0]]).beliefs(np.array([[0]]), prior, are_members=False)
+    member = classes([[4, 0], [0, 0]]).beliefs(np.array([[0]]), prior, are_members=True)
+    outside = classes([[4, 0], [0, 0]]).beliefs(np.array([[0]]), prior, are_members=False)
     assert member[0, 1] == 0
     # Five rows of the average belief beside the class's four.
     np.testing.assert_allclose(outside[0, 1], 2.5 / 9)
@@ -59,9 +56,15 @@ def test_somebody_in_no_class_was_dropped_and_keeps_the_prior():
     """Rows that were dropped say nothing of whose they were."""
     prior = np.array([[0.9, 0.1]])
     lone = PublishedClasses((np.array([[True, False, False]]),), np.array([[2.0, 2.0]]))
-    beliefs, found = lone.beliefs(np.array([[2]]), prior, are_members=True)
-    assert found.tolist() == [False]
+    beliefs = lone.beliefs(np.array([[2]]), prior, are_members=True)
     np.testing.assert_allclose(beliefs, prior)
+
+
+def test_a_single_row_behind_many_ages_is_believed_of_all_of_them():
+    """It is a third of a row for each age, and still the only one that there is."""
+    lone = PublishedClasses((np.ones((1, 3), bool),), np.array([[0.0, 1.0]]))
+    beliefs = lone.beliefs(np.array([[0], [1], [2]]), np.full((3, 2), 0.5), are_members=True)
+    assert beliefs.tolist() == [[0, 1]] * 3
 
 
 def by_loops(possible, counts, combinations, prior, *, are_members):
@@ -101,10 +104,12 @@ def test_beliefs_over_two_attributes_are_those_of_loops(monkeypatch, are_members
     combinations = np.array([[0, 0], [0, 1], [1, 1], [1, 2], [1, 0], [0, 1]])
     prior = np.random.default_rng(1).dirichlet(np.ones(3), 6)
     known = PublishedClasses((sexes, ages), counts)
-    beliefs, is_matched = known.beliefs(combinations, prior, are_members=are_members)
+    beliefs = known.beliefs(combinations, prior, are_members=are_members)
     expected = by_loops((sexes, ages), counts, combinations, prior, are_members=are_members)
     np.testing.assert_allclose(beliefs, expected)
-    assert is_matched.tolist() == [True, True, True, False, True, True]
+    # The fourth is in no class.
+    np.testing.assert_array_equal(beliefs[3], prior[3])
+    assert not np.isclose(np.delete(beliefs, 3, axis=0), np.delete(prior, 3, axis=0)).all(axis=1).any()
 
 
 @pytest.mark.parametrize("at_once", [1, 10**6])

@@ -142,3 +142,8 @@ def test_a_table_too_large_for_memory_is_refused(monkeypatch):
     monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 3)
     with pytest.raises(TooLargeError, match="age, job has 4 cells"):
         law().estimate(Published(), Tabulation(by=("age", "job")))
+
+
+def test_no_category_is_told_apart_by_what_it_is():
+    """Each is one of those that a published value stands for."""
+    assert law().treats_alike("age")

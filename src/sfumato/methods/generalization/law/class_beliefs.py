@@ -36,15 +36,15 @@ class PublishedClasses:
     >>> possible = np.array([[True, True, False], [False, False, True]])
     >>> classes = PublishedClasses((possible,), np.array([[3.0, 1.0], [0.0, 2.0]]))
     >>> even = np.full((3, 2), 0.5)
-    >>> classes.beliefs(np.array([[0], [1], [2]]), even, are_members=True)[0].tolist()
+    >>> classes.beliefs(np.array([[0], [1], [2]]), even, are_members=True).tolist()
     [[0.75, 0.25], [0.75, 0.25], [0.0, 1.0]]
     """
 
     possible: Sequence[Booleans]
     counts: Floats = field(repr=False)
 
-    def beliefs(self, combinations: Integers, prior: Floats, *, are_members: bool) -> tuple[Floats, Booleans]:
-        """Beliefs about people, ``(combinations, values)``, and who may be in some class.
+    def beliefs(self, combinations: Integers, prior: Floats, *, are_members: bool) -> Floats:
+        """Beliefs about people, ``(combinations, values)``; of who may be in no class, the prior.
 
         A class's composition is what is believed of one of its rows. What is believed of a person anyway, beside
         what is believed of those who may be in the class on average, tells its people apart. Somebody who may be in
@@ -62,25 +62,24 @@ class PublishedClasses:
         rows = self.counts.sum(axis=1)
         covered = np.prod([each.sum(axis=1) for each in self.possible], axis=0, dtype=np.float64)
         parts = tuple(in_parts(len(combinations), each=len(rows), at_once=NUMBERS_AT_ONCE))
-        sums, people = np.zeros_like(self.counts), np.zeros(len(rows))
+        sums, people = np.zeros_like(self.counts), np.zeros((len(rows), 1))
         for part in parts:
             may_be = self._matching(combinations[part])
             sums += may_be.T.astype(np.float64) @ prior[part]
-            people += may_be.sum(axis=0)
-        average = np.where(people[:, None] > 0, sums / np.maximum(people, 1)[:, None], 1.0)
+            people += may_be.sum(axis=0)[:, np.newaxis]
+        # Of a class that nobody asked about may be in, anything but 0 will do.
+        average = np.divide(sums, people, out=np.ones_like(sums), where=people > 0)
         shares = self.counts if are_members else self.counts + PSEUDO_COUNT * average
         shares = shares / np.maximum(shares.sum(axis=1, keepdims=True), np.finfo(float).tiny)
         # What the class says beyond the average belief; rows / covered is how many to expect with given public values.
         told = shares / average**DISTANCE
         told *= (rows / covered)[:, np.newaxis]
-        found, is_matched = prior.copy(), np.zeros(len(combinations), bool)
+        found = prior.copy()
         for part in parts:
-            may_be = self._matching(combinations[part])
-            weights = (may_be.astype(np.float64) @ told) * prior[part] ** DISTANCE
+            weights = (self._matching(combinations[part]).astype(np.float64) @ told) * prior[part] ** DISTANCE
             total = weights.sum(axis=1, keepdims=True)
-            is_matched[part] = total[:, 0] > 0
-            found[part] = np.where(total > 0, weights / np.where(total > 0, total, 1), prior[part])
-        return found, is_matched
+            np.divide(weights, total, out=found[part], where=total > 0)
+        return found
 
     def rows_that_may_be(self, combinations: Integers, counts: Floats) -> Floats:
         """True rows that may stand behind each class by sensitive value, ``(classes, values)``.

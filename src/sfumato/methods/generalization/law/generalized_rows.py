@@ -148,7 +148,7 @@ class GeneralizedRows(Law):
         if targets.sensitive.name in self.covers:
             return Posterior(found, targets.index)
         classes = self.classes(published, targets)
-        beliefs, _ = classes.beliefs(targets.combinations, found, are_members=targets.are_members)
+        beliefs = classes.beliefs(targets.combinations, found, are_members=targets.are_members)
         return Posterior(beliefs, targets.index)
 
     def classes(self, published: Published, targets: Targets) -> PublishedClasses:
@@ -217,7 +217,7 @@ class GeneralizedRows(Law):
         """For each published category and each set of original codes: share, certainty, possibility."""
         size = self.original[name].size
         published, code, sizes = self._covered(name)
-        overlap = np.zeros((len(sizes), len(cells)))
+        overlap = np.empty((len(sizes), len(cells)))
         for place, codes in enumerate(cells):
             # A published category counts as often as one of its codes is asked for.
             is_asked = np.zeros(size, np.bool_)
@@ -273,7 +273,7 @@ class SpreadCounts(Formula):
         kernels = [squared(each) for each in self._kernels(asked, "share")]
         squares = contract(self._counted(self._inside(asked, "share") ** 2, asked.by), kernels).ravel()
         share = shares / self._published_rows
-        return np.clip(shares - squares, 0, None) + self._dropped * share * (1 - share)
+        return shares - squares + self._dropped * share * (1 - share)
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """The same for pairs: a row cannot be in two cells that do not overlap."""
