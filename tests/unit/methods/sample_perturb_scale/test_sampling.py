@@ -312,3 +312,20 @@ def test_no_blocks_are_rows_of_no_group():
         {}, np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64), np.zeros(0), has_outside=False
     )
     assert nothing.rows_of_groups().shape == (0, 3)
+
+
+@pytest.mark.parametrize(("factor", "has_outside"), [(2.5, False), (2.5, True), (1.0, False)])
+def test_covariances_of_two_sets_of_sums_are_those_of_single_values_added_up(factor, has_outside):
+    """Two sums beside three, over two cells: ``L' C R`` with C of all pairs of values."""
+    formula = sampling(factor)
+    rows = np.array([[30.0, 11.0, 5.0, 20.0], [3.0, 1.0, 40.0, 9.0], [12.0, 0.0, 7.0, 2.0]])
+    sizes = rows.sum(axis=1)
+    blocks = GroupBlocks({}, rows, sizes, np.arange(3), sizes, has_outside=has_outside)
+    sums = formula.add_up(blocks, np.ones(3, bool), np.array([0, 1, 0]), 2, adds_drawing=has_outside)
+    inverse = np.linalg.inv(RETENTION * np.eye(SIZE) + (1 - RETENTION) / SIZE)
+    left = np.array([[1.0, 0], [1, 0], [0, 1], [0, 0]])
+    right = np.array([[0.0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 0]])
+    singles = formula.covariances(sums, (np.eye(SIZE), np.eye(SIZE)), (inverse, inverse))
+    found = formula.covariances(sums, (left, right), (inverse @ left, inverse @ right))
+    assert found.shape == (2, 2, 3)
+    np.testing.assert_allclose(found, left.T @ singles @ right, atol=1e-9)

@@ -253,15 +253,18 @@ class SampledCounts(Formula):
 
     def _effect_by_group(self) -> Floats:
         """``(d - 1) / N`` of every group, by its number."""
-        cut = np.zeros(int(self.fine.groups.max(initial=-1)) + 1)
-        cut[self.fine.groups] = self.fine.cut_sizes
+        cut = self._by_group(self.fine.cut_sizes)
         return np.asarray((np.add(*self.sampling.effects(cut)) - 1) / positive(self._size_by_group()))
 
     def _size_by_group(self) -> Floats:
         """Published rows of every group with their copies, by its number."""
-        sizes = np.zeros(int(self.fine.groups.max(initial=-1)) + 1)
-        sizes[self.fine.groups] = self.fine.group_sizes
-        return sizes
+        return self._by_group(self.fine.group_sizes)
+
+    def _by_group(self, of_blocks: Floats) -> Floats:
+        """What the blocks of a group have alike, of every group by its number: the numbers leave none out."""
+        found = np.empty(int(self.fine.groups.max(initial=-1)) + 1)
+        found[self.fine.groups] = of_blocks
+        return found
 
     def _is_outside(self, asked: Tabulation) -> bool:
         """Whether an attribute is asked about that neither is sensitive nor makes groups."""
