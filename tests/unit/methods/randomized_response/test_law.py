@@ -333,3 +333,14 @@ def test_a_matrix_that_fits_no_attribute_is_refused(name):
     with pytest.raises(ReleaseDamagedError, match=f"matrix of '{name}' that fits no attribute"):
         law.question_schema(Schema(attributes=(G, H)))
     assert LAW.question_schema(Schema(attributes=(G, H))).names == ("G", "H")
+
+
+def test_what_a_row_is_promised_by_hand():
+    """Warner's 0.9 shows a truth nine times as often as a lie; nothing is promised of H, and of J that it may be ruled out."""
+    sure = DenseDistortion(rows=((1.0, 0.0), (0.5, 0.5)))
+    law = PerturbedRows(distortions={"G": warner(0.9), "J": sure})
+    local, amplification = law.promises(Schema(attributes=(G, H, attribute("J", 2))), None)
+    assert local.epsilon_by_attribute == pytest.approx({"G": np.log(9)})
+    assert (local.unprotected, local.unbounded) == (("H",), ("J",))
+    assert amplification.gamma_by_attribute == pytest.approx({"G": 9})
+    assert amplification.unbounded == ("J",)

@@ -45,7 +45,9 @@ def test_the_closed_form_of_uniform_matrices_is_the_general_one():
     counts = np.array([5.0, 1.0, 2.0])
     short = least_variances(counts, [(UNIFORM.on_axis, UNIFORM.inverse_on_axis)])
     whole = least_variances(counts, [(UNIFORM.dense(), UNIFORM.inverse())])
+    half = least_variances(counts, [(UNIFORM.dense(), UNIFORM.inverse_on_axis)])
     assert np.allclose(short, whole, rtol=1e-12)
+    assert np.allclose(half, whole, rtol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

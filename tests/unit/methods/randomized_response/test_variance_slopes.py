@@ -38,6 +38,12 @@ def uniform_axis(codes, *, is_sum):
     return Axis(UNIFORM, INVERSE, weights, codes), dense, inverse[:, list(codes)], np.eye(3)[:, list(codes)]
 
 
+def half_written_axis():
+    """The same, of which only the distortion was written out."""
+    axis, dense, weights, truth = uniform_axis((2, 0), is_sum=False)
+    return axis._replace(matrix=dense), dense, weights, truth
+
+
 def public_axis(codes):
     """An axis that was published as it is, summed over some categories."""
     chosen = np.zeros((2, 1))
@@ -51,6 +57,7 @@ AXES = {
     "dense, a sum": [dense_axis((0, 2), is_sum=True)],
     "uniform": [uniform_axis((0, 1, 2), is_sum=False)],
     "uniform, some": [uniform_axis((2, 0), is_sum=False)],
+    "uniform, written out": [half_written_axis()],
     "uniform, a sum": [uniform_axis((1, 2), is_sum=True)],
     "two": [dense_axis((0, 1), is_sum=False), uniform_axis((0, 2), is_sum=True)],
     "with a public one": [public_axis((1,)), uniform_axis((0, 1, 2), is_sum=False)],

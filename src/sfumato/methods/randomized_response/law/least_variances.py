@@ -56,9 +56,10 @@ def least_variances(counts: Floats, axes: Sequence[Weights]) -> Floats:
         else:
             rows = rows.sum(axis=axis, keepdims=True)
             moments = _least_second_moments(distortion, weights, counts.shape[axis])
-        shape = [-1 if place == axis else 1 for place in range(counts.ndim)]
-        inside.append(moments[0].reshape(shape))
-        outside.append(moments[1].reshape(shape))
+        # Axes before this one are broadcast by themselves.
+        later = (1,) * (counts.ndim - axis - 1)
+        inside.append(moments[0].reshape(-1, *later))
+        outside.append(moments[1].reshape(-1, *later))
     # Not-a-number stands for "no category": fmin passes over it.
     either = [np.fmin(*pair) for pair in zip(inside, outside, strict=True)]
     least: Floats = math.prod(inside, start=np.ones(())) - 1
