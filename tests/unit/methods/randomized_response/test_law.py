@@ -344,3 +344,16 @@ def test_what_a_row_is_promised_by_hand():
     assert (local.unprotected, local.unbounded) == (("H",), ("J",))
     assert amplification.gamma_by_attribute == pytest.approx({"G": 9})
     assert amplification.unbounded == ("J",)
+
+
+def test_every_row_was_drawn_by_itself_from_its_own_true_value():
+    """So rows can be resampled and redrawn one by one; without the matrices they still were drawn so."""
+    assert LAW.rows_are_independent
+    assert LAW.is_row_by_row
+    assert LAW.withheld().is_row_by_row
+
+
+def test_categories_are_alike_unless_a_matrix_of_its_own_tells_them_apart():
+    """Published as it is, or replaced evenly, an attribute treats all alike."""
+    law = PerturbedRows(distortions=MATRICES)
+    assert [law.treats_alike(name) for name in ("a", "b", "c")] == [True, False, True]

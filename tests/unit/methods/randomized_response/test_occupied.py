@@ -10,7 +10,7 @@ from sfumato.chance.distortion import UniformDistortion, warner
 from sfumato.methods.randomized_response.law import perturbed_rows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Attribute, Role
+from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Tabulation
 
 AGE, SEX, JOB = (
@@ -68,3 +68,42 @@ def test_more_cells_than_fit_are_not_estimated(monkeypatch):
     monkeypatch.setattr(perturbed_rows, "LARGEST_OCCUPIED", 18)
     monkeypatch.setattr(perturbed_rows, "LARGEST_PRODUCT", 5)
     assert LAW.estimate_occupied(release, NAMES) is None
+
+
+def size_of_estimates(monkeypatch, combinations, categories):
+    """Combinations and categories that are estimated together; None where they are too many."""
+    monkeypatch.setattr(
+        perturbed_rows.OccupiedEstimates, "of", lambda published, _inverse: published.shape, raising=True
+    )
+    names = {"town": 200, "street": 200, "job": categories}
+    attributes = [
+        Attribute(name=name, role=Role.SENSITIVE, categories=tuple(f"{place}" for place in range(size)))
+        for name, size in names.items()
+    ]
+
+    class Release:
+        """One row of each combination."""
+
+        schema = Schema(attributes=tuple(attributes))
+
+        def count_occupied(self, some):
+            town, street = np.divmod(np.arange(combinations), 200)
+            codes = {"town": town, "street": street, "job": np.zeros(combinations, np.int64)}
+            attributes = self.schema.select(some)
+            return OccupiedCounts(
+                attributes, tuple(codes[name] for name in some), np.ones(combinations, np.int64)
+            )
+
+    law = PerturbedRows(distortions={"job": UniformDistortion(retention=0.5, size=categories)})
+    found = law.estimate_occupied(Release(), ("town", "street", "job"))
+    return None if found is None else found.estimates
+
+
+@pytest.mark.parametrize(
+    ("combinations", "categories", "fits"),
+    [(1, 1_000, True), (1, 1_001, False), (10_000, 500, True), (35_461, 141, False)],
+)
+def test_a_thousand_categories_and_five_million_cells_fit(monkeypatch, combinations, categories, fits):
+    """One category or one cell more does not: 35,461 times 141 are 5,000,001."""
+    expected = (combinations, categories) if fits else None
+    assert size_of_estimates(monkeypatch, combinations, categories) == expected

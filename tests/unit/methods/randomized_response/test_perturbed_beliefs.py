@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from array_tables import ArrayTable
-from believed_cells import JOB, PRIOR, SEX
+from believed_cells import AGE, JOB, PRIOR, SEX
 from sfumato.chance.distortion import UniformDistortion
 from sfumato.laws.believing import Targets, group_pooling
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
@@ -43,3 +43,19 @@ def test_where_linking_is_too_large_the_prior_is_all_there_is(monkeypatch):
     np.testing.assert_allclose(law.posterior(WOMEN, PEOPLE, PRIOR).of_targets(), BEFORE)
     monkeypatch.setattr(group_pooling, "LARGEST_LINKED", 6)
     np.testing.assert_allclose(law.posterior(WOMEN, PEOPLE, PRIOR).of_targets(), linked)
+
+
+def test_rows_are_grouped_only_by_values_that_were_published_as_they_are():
+    """One of two public values that was perturbed is enough: nobody knows whose group a row is in."""
+    job = UniformDistortion(retention=0.9, size=3)
+    by_age = Schema(attributes=(SEX, AGE, JOB))
+    rows = ArrayTable(by_age, {name: np.array([0, 1], np.uint8) for name in by_age.names})
+    exact = PerturbedRows(distortions={"job": job}).grouped_rows(rows, ("sex", "age"), "job")
+    assert exact.combinations.tolist() == [[0, 0], [1, 1]]
+    assert exact.counts.tolist() == [[1, 0, 0], [0, 1, 0]]
+    np.testing.assert_allclose(exact.channel, job.dense())
+    mixed = PerturbedRows(distortions={"age": job, "job": job})
+    assert mixed.grouped_rows(rows, ("sex", "age"), "job") is None
+    # Jobs that were published as they are show themselves.
+    plain = PerturbedRows(distortions={}).grouped_rows(rows, ("sex",), "job")
+    assert plain.channel.tolist() == np.eye(3).tolist()

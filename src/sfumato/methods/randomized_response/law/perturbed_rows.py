@@ -203,7 +203,7 @@ class PerturbedRows(Law):
         known exactly: the number of rows with those unperturbed values.
         """
         where = conditions_outside(tabulation.where, self.distortions)
-        perturbed = tuple(name for name in tabulation.where.names if name in self.distortions)
+        perturbed = {name: codes for name, codes in tabulation.where.conditions if name in self.distortions}
         whole = Tabulation(tuple(dict.fromkeys((*tabulation.by, *perturbed))), where)
         is_exact = [name not in self.distortions for name in whole.by]
         formula = self.formula(published, (whole,))
@@ -216,7 +216,7 @@ class PerturbedRows(Law):
         for axis, name in reversed(list(enumerate(whole.by))):
             if name in perturbed:
                 # Unperturbed attributes were restricted when counting; perturbed ones could not be.
-                made = made.take(list(tabulation.where.codes(name) or ()), axis=axis)
+                made = made.take(list(perturbed[name]), axis=axis)
             if name not in tabulation.by:
                 made = made.sum(axis=axis)
         return np.asarray(made).ravel()
