@@ -100,3 +100,35 @@ def test_slopes_stay_between_the_ends_that_h_allows():
     assert found.tolist() == [5.0, 5.0, 0.0]
     found = variance_slopes(np.array([900.0, 0.0, 0.0]), [axis], np.full(3, 900.0))
     assert found.tolist() == pytest.approx([1.0, 3 / 8, 3 / 8])
+
+
+def test_the_ends_of_several_axes_are_those_of_their_largest_products():
+    """Of three categories of which 0.9 are kept h is at most 29/27, its square of two such axes, and no more beside a public one."""
+    matrix, inverse = TwoValued(28 / 30, 1 / 30), TwoValued(29 / 27, -1 / 27)
+    axis, public = Axis(matrix, inverse, inverse, None), Axis(None, None, None, None)
+    written = Axis(matrix.dense(3), inverse.dense(3), inverse.dense(3), None)
+    counts = np.zeros((3, 3))
+    counts[0, 0] = 900
+    for axes, largest in (
+        ((axis, axis), (29 / 27) ** 2),
+        ((axis, public), 29 / 27),
+        ((written, public), 29 / 27),
+    ):
+        found = variance_slopes(counts, axes, np.full(9, 1e-6))
+        assert found.max() == pytest.approx(2 * largest + 1)
+
+
+def test_what_counts_below_nothing_can_count_most():
+    """A category that is shown less often than any other, once in ten: h is -11/7 there, and 9/7 elsewhere."""
+    matrix, inverse = TwoValued(0.1, 0.45), TwoValued(-11 / 7, 9 / 7)
+    found = variance_slopes(np.array([900.0, 0, 0]), [Axis(matrix, inverse, inverse, None)], np.full(3, 1e-6))
+    assert np.abs(found).max() == pytest.approx(2 * 11 / 7 + 1)
+
+
+def test_no_variance_below_a_row_is_taken_for_none():
+    """Half of the variance has twice the slope."""
+    axis = Axis(UNIFORM, INVERSE, INVERSE, None)
+    whole, half = (variance_slopes(np.array([1.0, 0, 0]), [axis], np.full(3, each)) for each in (1.0, 0.5))
+    assert np.abs(half).max() < 5
+    assert half == pytest.approx(2 * whole)
+    assert np.abs(whole).min() > 0

@@ -56,3 +56,4 @@ def test_perturbed_attributes_are_published_and_different():
         Withheld(perturbed=("job", "job"))
     assert LAW.treats_alike("job")
     assert LAW.changed_attributes == ("job",)
+    assert LAW.is_withheld

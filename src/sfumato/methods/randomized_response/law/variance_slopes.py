@@ -90,4 +90,5 @@ def _largest(matrix: AxisMatrix) -> float:
     if matrix is None:
         return 1.0
     entries = (matrix.diagonal, matrix.elsewhere) if isinstance(matrix, TwoValued) else matrix
-    return float(np.max(np.abs(entries), initial=0.0))
+    # A row inside a cell counts 1 on average, so that some entry is no smaller.
+    return float(np.max(np.abs(entries), initial=1.0))
