@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,13 @@ class GroupBlocks:
             has_outside=len(names) > len(groups),
         )
 
+    @cached_property
+    def first(self) -> Integers:
+        """Place of a block of every group, by the group's number, ``(groups,)``: numbers from 0 on leave none out."""
+        return np.unique(self.groups, return_index=True)[1]
+
     def rows_of_groups(self) -> Floats:
         """Published rows of every whole group by sensitive value, ``(groups, m)``."""
-        summed = np.zeros((int(self.groups.max(initial=-1)) + 1, self.rows.shape[1]))
+        summed = np.zeros((len(self.first), self.rows.shape[1]))
         np.add.at(summed, self.groups, self.rows)
         return summed

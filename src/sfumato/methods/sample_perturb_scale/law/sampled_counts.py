@@ -253,18 +253,12 @@ class SampledCounts(Formula):
 
     def _effect_by_group(self) -> Floats:
         """``(d - 1) / N`` of every group, by its number."""
-        cut = self._by_group(self.fine.cut_sizes)
-        return np.asarray((np.add(*self.sampling.effects(cut)) - 1) / positive(self._size_by_group()))
+        effects = np.add(*self.sampling.effects(self.fine.cut_sizes[self.fine.first]))
+        return np.asarray((effects - 1) / positive(self._size_by_group()))
 
     def _size_by_group(self) -> Floats:
         """Published rows of every group with their copies, by its number."""
-        return self._by_group(self.fine.group_sizes)
-
-    def _by_group(self, of_blocks: Floats) -> Floats:
-        """What the blocks of a group have alike, of every group by its number: the numbers leave none out."""
-        found = np.empty(int(self.fine.groups.max(initial=-1)) + 1)
-        found[self.fine.groups] = of_blocks
-        return found
+        return np.asarray(self.fine.group_sizes[self.fine.first])
 
     def _is_outside(self, asked: Tabulation) -> bool:
         """Whether an attribute is asked about that neither is sensitive nor makes groups."""
