@@ -49,4 +49,4 @@ def largest_frequencies(estimates: Floats, variances: Floats, sizes: Floats) -> 
     differing = max(float(weights @ (apart - noise)), 0.0)
     total = differing + noise
     kept = np.sqrt(np.divide(differing, total, out=np.ones_like(total), where=total > 0))
-    return np.asarray((everyone + kept[:, None] * (frequencies - everyone)).max(axis=1, initial=0.0))
+    return np.asarray((everyone + kept[:, None] * (frequencies - everyone)).max(axis=1))

@@ -274,7 +274,7 @@ class SampledRows(Law):
         """
         published = contract(true_counts, [None, self.distortion.on_axis])
         sizes = published.sum(axis=1)
-        largest = true_counts.max(axis=1, initial=0.0) / np.maximum(sizes, 1.0)
+        largest = true_counts.max(axis=1) / np.maximum(sizes, 1.0)
         cut = self.cut_sizes(sizes, largest)
         blocks = GroupBlocks({}, published, sizes, np.arange(len(published)), cut, has_outside=False)
         every = np.ones(len(published), dtype=bool)
