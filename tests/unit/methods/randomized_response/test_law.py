@@ -357,3 +357,11 @@ def test_categories_are_alike_unless_a_matrix_of_its_own_tells_them_apart():
     """Published as it is, or replaced evenly, an attribute treats all alike."""
     law = PerturbedRows(distortions=MATRICES)
     assert [law.treats_alike(name) for name in ("a", "b", "c")] == [True, False, True]
+
+
+def test_errors_to_expect_of_hardly_any_noise_are_hardly_any():
+    """One row in 2^53 is changed: what rounding leaves of a variance is nothing, and no less than that."""
+    law = PerturbedRows(distortions={"G": UniformDistortion(retention=1 - 2.0**-52, size=2)})
+    found = law.expected_standard_errors(CountTable((G,), np.array([1000, 0])))
+    assert (found >= 0).all()
+    assert (found < 1e-5).all()
