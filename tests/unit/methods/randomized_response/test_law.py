@@ -290,6 +290,11 @@ def test_a_perturbed_cell_is_exact_only_where_no_row_has_its_unperturbed_values(
     assert pair.certainty.tolist() == [exact, estimated]
     both = Tabulation(("H",), Selection((("area", (1,)),)))
     assert law.estimate(rows, both).certainty.tolist() == [exact, exact]
+    some = law.estimate(rows, Tabulation(("area", "H"), Selection((("area", (0, 1)),))))
+    assert some.certainty.tolist() == [estimated, estimated, exact, exact]
+    empty = Selection((("area", (1,)), ("H", (0,))))
+    beside = law.estimate_selections(rows, [empty, Selection((("H", (0,)),))])
+    assert beside.certainty.tolist() == [exact, estimated]
 
 
 @pytest.mark.parametrize("feasibility", ["projection", "clip", "em"])
