@@ -211,7 +211,7 @@ class SampledCounts(Formula):
         if self.sensitive not in asked.by:
             return cells.ravel()
         shape = [len(codes_shown(self.schema, asked, name)) for name in asked.by if name != self.sensitive]
-        return np.moveaxis(cells.reshape(*shape, cells.shape[-1]), -1, asked.by.index(self.sensitive)).ravel()
+        return np.moveaxis(cells.reshape(*shape, cells.shape[1]), -1, asked.by.index(self.sensitive)).ravel()
 
     def _kernel(self, asked: Tabulation) -> AxisMatrix:
         """What a published value counts toward each of those sums, ``(m, k)``."""
