@@ -168,7 +168,8 @@ class SampledRows(Law):
         """
         sizes, inverse = rows.sum(axis=1), self.distortion.inverse_on_axis
         estimates = contract(rows, [None, inverse])
-        of_rows = np.maximum(contract(rows, [None, squared(inverse)]) - estimates, 0.0)
+        # What a value counts is 1 or more, or less than nothing: its square is never below it.
+        of_rows = contract(rows, [None, squared(inverse)]) - estimates
         effects = np.ones_like(sizes)
         for _ in range(2):
             largest = largest_frequencies(estimates, of_rows * effects[:, None], sizes)
