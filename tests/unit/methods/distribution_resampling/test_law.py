@@ -147,6 +147,11 @@ def test_the_papers_joint_counts_have_no_known_error():
     # Town and street were not drawn: together they are exact by any name.
     exact = LAW.estimate_by("paper", rows_of(0, 0, 1, 2, 2), Tabulation(by=("town", "street")))
     assert exact.standard_errors.tolist() == [0, 0, 0, 0]
+    # Of a population x (1 - x/N) N/(N-1), by hand: 2 of 5 rows, and 1 of 5.
+    drawn = LAW.estimate_by(
+        "paper", rows_of(0, 0, 1, 2, 2), Tabulation(by=("town", "street")), target="population"
+    )
+    assert drawn.variances == pytest.approx([1.5, 1, 1, 1])
 
 
 def test_categories_of_every_attribute_are_treated_alike():

@@ -42,5 +42,10 @@ def test_one_row_is_of_one_value_and_no_row_of_none():
     """Nothing is divided by nothing."""
     alone = largest_frequencies(np.array([[0.0, 1.0]]), np.zeros((1, 2)), np.ones(1))
     assert alone.tolist() == [1.0]
+    # However unsure it is: there is no other row to lean on.
+    unsure = largest_frequencies(np.array([[0.0, 1.0]]), np.full((1, 2), 0.25), np.ones(1))
+    assert unsure.tolist() == [1.0]
+    alike = np.array([[2.0, 2.0], [3.0, 3.0], [0.0, 0.0]])
+    assert largest_frequencies(alike, np.zeros((3, 2)), np.array([4.0, 6.0, 0.0])).tolist() == [0.5, 0.5, 0]
     assert largest_frequencies(np.zeros((2, 3)), np.zeros((2, 3)), np.zeros(2)).tolist() == [0, 0]
     assert largest_frequencies(np.zeros((0, 3)), np.zeros((0, 3)), np.zeros(0)).tolist() == []

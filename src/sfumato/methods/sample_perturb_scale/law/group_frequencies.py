@@ -40,13 +40,12 @@ def largest_frequencies(estimates: Floats, variances: Floats, sizes: Floats) -> 
     >>> largest_frequencies(alike, np.full((2, 2), 0.0), np.full(2, 100.0)).tolist()
     [0.6, 0.5]
     """
-    rows = np.maximum(sizes, 1.0)[:, None]
+    rows, of_all = np.maximum(sizes, 1.0)[:, None], max(sizes.sum(), 1.0)
     frequencies, noise = estimates / rows, (variances / rows**2).sum(axis=1)
-    everyone = estimates.sum(axis=0) / max(sizes.sum(), 1.0)
+    everyone = estimates.sum(axis=0) / of_all
     apart = ((frequencies - everyone) ** 2).sum(axis=1)
     # Groups that are known better say more of how much groups differ; noise alone is no reason to weigh one less.
-    weights = sizes / max(sizes.sum(), 1.0)
-    differing = max(float(weights @ (apart - noise)), 0.0)
+    differing = max(float(sizes @ (apart - noise)) / of_all, 0.0)
     total = differing + noise
     kept = np.sqrt(np.divide(differing, total, out=np.ones_like(total), where=total > 0))
     return np.asarray((everyone + kept[:, None] * (frequencies - everyone)).max(axis=1))
