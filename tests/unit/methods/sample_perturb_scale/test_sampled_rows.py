@@ -124,3 +124,13 @@ def test_a_release_without_the_groups_or_of_other_values_is_refused():
     with pytest.raises(ReleaseDamagedError, match="matrix of 'job'"):
         FALLING.question_schema(Schema(attributes=(SEX, JOB.model_copy(update={"categories": ("s", "t")}))))
     assert FALLING.treats_alike("job")
+
+
+def test_rows_that_were_drawn_are_as_many_as_the_groups_were_cut_to():
+    """Of sixty women 20 were kept and of twenty men 12.5, whatever is wanted to be known of them: nobody was cut to ten."""
+    found = FALLING.grouped_rows(release(COUNTS), ("sex",), "job")
+    assert found.combinations.tolist() == [[0], [1]]
+    np.testing.assert_allclose(found.counts, [[10, 20 / 3, 10 / 3], [10, 1.25, 1.25]], rtol=1e-6)
+    notes = FALLING.grouped_rows(release(COUNTS), ("sex",), "note")
+    np.testing.assert_allclose(notes.counts, [[20, 0], [12.5, 0]], rtol=1e-6)
+    assert notes.channel.tolist() == [[1, 0], [0, 1]]

@@ -183,7 +183,7 @@ class SampledRows(Law):
             return None
         outside = tuple(name for name in (*public, sensitive) if name not in (*self.groups, self.sensitive))
         blocks = self._blocks(published, outside)
-        scale = self.scale_factors(blocks.group_sizes)[:, np.newaxis]
+        scale = self.scale_factors(blocks.cut_sizes)[:, np.newaxis]
         if sensitive == self.sensitive:
             rows, channel = blocks.rows / scale, self.distortion.dense()
         else:
