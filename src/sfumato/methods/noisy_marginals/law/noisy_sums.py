@@ -104,6 +104,8 @@ class NoisySums(Formula):
 
     def fourth_cumulants(self, asked: Tabulation) -> Floats:
         """Those of all noises that each adds up."""
+        if self._is_size(asked):
+            return np.zeros(1)
         source = self._source(asked)
         own = 0.0 if source.marginal is None else source.marginal.noise.fourth_cumulant * source.cells_added
         found = np.full(self._number(asked), own)
