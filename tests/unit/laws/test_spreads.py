@@ -122,3 +122,14 @@ def test_what_is_not_exact_has_an_interval_of_some_width():
     found = answer(Spreadless(), CELLS[:1], "table")
     low, high = found.intervals(LEVEL)
     assert high[0] - low[0] == pytest.approx(2 * Z * found.standard_errors[0])
+
+
+def test_a_spread_below_that_of_a_row_is_believed():
+    """However small: only one of nothing gives way to the stated variance."""
+
+    class Sharp(Growing):
+        def spread(self, asked):
+            del asked
+            return np.array([0.25]), np.zeros(1)
+
+    assert_ends(answer(Sharp(), CELLS[:1], "table"), 0, 40, 0.25, 0)
