@@ -392,3 +392,36 @@ def test_the_worst_ratios_of_words_by_hand():
     assert (found.unsafe_mass, found.rows) == (1 / 16, 3)
     # Released always, and then not: nothing is left out of the first to be compared with.
     assert certify_words([WORD, WORD // 2], 2.0, 1.0, 0.25).worst_left_out == 0
+
+
+def test_draws_row_by_row():
+    """A word below the chance of its count releases a row; what is released takes one noise after the other and is cut at k."""
+    matrix = NoisyCountMatrix(k=3, epsilon=1.0, delta=0.2)
+    true = np.random.default_rng(0).integers(0, 9, 300)
+    chances = {**dict.fromkeys(range(3), 0), **dict(enumerate(matrix.words(), start=3))}
+    words = NoiseSource.seeded(7).named("release").stream(0).words(true.size).tolist()
+    released = [word < chances[count] for count, word in zip(true.tolist(), words, strict=True)]
+    noise = iter(matrix.noise.draw(NoiseSource.seeded(7).named("count").stream(0), sum(released)).tolist())
+    expected = [
+        max(count + next(noise), 3) if is_released else 0
+        for count, is_released in zip(true.tolist(), released, strict=True)
+    ]
+    assert matrix.draw(true, NoiseSource.seeded(7)).tolist() == expected
+
+
+def test_the_smallest_word_releases_no_row_below_k():
+    """One word in 2**64 is 0: a unique row would be published once in so many draws."""
+
+    class Lowest:
+        def named(self, name):
+            return NoiseSource.seeded(0).named(name) if name == "count" else self
+
+        def stream(self, number):
+            del number
+            return self
+
+        def words(self, number):
+            return np.zeros(number, np.uint64)
+
+    matrix = NoisyCountMatrix(k=3, epsilon=1.0, delta=0.2)
+    assert (matrix.draw([0, 1, 2, 3, 4], Lowest()) > 0).tolist() == [False, False, False, True, True]

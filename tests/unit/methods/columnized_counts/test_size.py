@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from noisy_rows import MATRIX
+from sfumato.chance.noise import DiscreteLaplace
 from sfumato.chance.randomness import NoiseSource
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.columnized_counts.law.promising import TRUNCATION_KEY, promised
@@ -18,6 +19,14 @@ def test_the_number_of_rows_is_drawn_around_the_true_one():
     drawn = [NoisyTotal.draw(1_000, 1.0, source.named(str(each))).count for each in range(200)]
     assert abs(np.mean(drawn) - 1_000) < 5 * np.sqrt(1.84 / 200)
     assert 0.8 < np.var(drawn) < 3.8
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_seed_gives_the_same_number_of_rows(seed):
+    """True rows and the first draw of the source; a copied seed finds it again."""
+    source = NoiseSource.seeded(seed)
+    drawn = DiscreteLaplace(scale=50.0).draw(source.stream(0), 1)[0]
+    assert NoisyTotal.draw(1_000, 0.02, NoiseSource.seeded(seed)).count == 1_000 + drawn
 
 
 def test_a_smaller_epsilon_has_more_noise():

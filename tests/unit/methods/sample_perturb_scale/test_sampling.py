@@ -13,7 +13,7 @@ from sfumato.chance.distortion import UniformDistortion
 from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.methods.sample_perturb_scale.law.sampling import Sampling
+from sfumato.methods.sample_perturb_scale.law.sampling import Sampling, Sums
 from sfumato.values.certainty import Certainty
 from sfumato.values.schema import Attribute, Role, Schema
 from sfumato.values.selection import Selection, Tabulation
@@ -329,3 +329,28 @@ def test_covariances_of_two_sets_of_sums_are_those_of_single_values_added_up(fac
     found = formula.covariances(sums, (left, right), (inverse @ left, inverse @ right))
     assert found.shape == (2, 2, 3)
     np.testing.assert_allclose(found, left.T @ singles @ right, atol=1e-9)
+
+
+@pytest.mark.parametrize("has_free_totals", [True, False])
+def test_covariances_of_sums_that_are_given_are_those_of_single_values_and_have_their_variances(has_free_totals):
+    """Between any two sums ``left' C right``, C between single values; its diagonal has the variances of each."""
+    formula = replace(sampling(1.5), distortion=UniformDistortion(retention=RETENTION, size=SIZE))
+    generator = np.random.default_rng(2)
+    rows = generator.integers(5, 40, (3, SIZE)).astype(float)
+    sums = Sums(
+        rows=rows,
+        effective=1.7 * rows,
+        subtracted=1.2 * rows,
+        copies=0.2 * rows,
+        squared_factors=np.array([2.25, 4.5, 0.0]),
+        cut=np.zeros(3),
+        quotas=np.array([1 / 6, 0.1, 0.15, 1 / 6]),
+        has_free_totals=has_free_totals,
+    )
+    inverse = np.linalg.inv(RETENTION * np.eye(SIZE) + (1 - RETENTION) / SIZE)
+    single = formula.covariances(sums, (np.eye(SIZE), np.eye(SIZE)), (inverse, inverse))
+    left, right = np.array([[1.0, 0], [1, 0], [0, 1], [0, 0]]), np.array([[0, 1.0], [1, 1], [1, 0], [0, 1]])
+    found = formula.covariances(sums, (left, right), (inverse @ left, inverse @ right))
+    np.testing.assert_allclose(found, left.T @ single @ right, rtol=1e-9)
+    variances = formula.variances(sums, np.eye(SIZE), inverse)
+    np.testing.assert_allclose(np.diagonal(single, axis1=1, axis2=2), variances, rtol=1e-9)
