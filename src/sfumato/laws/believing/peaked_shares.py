@@ -161,4 +161,4 @@ def _left(shown: Floats, matrix: AxisMatrix, shares: Floats, posterior: Floats, 
     ratio = outside @ ((posterior.T @ shown) / expected)
     following = left * contract(ratio, [transposed(matrix)])
     total = float(following.sum())
-    return np.asarray(following / total) if total > NEGLIGIBLE else left
+    return np.asarray(following / total) if total > 0 else left

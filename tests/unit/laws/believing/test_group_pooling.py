@@ -64,6 +64,14 @@ def test_too_few_rows_to_hold_any_out_lean_as_far_as_possible():
     assert found == Leaning(STRENGTHS[0])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_five_rows_are_held_out_in_turn_and_four_are_not(seed):
+    """Two groups of one value each: with a row for every fifth they lean on themselves, else on each other."""
+    five, four = np.array([[3.0, 0.0], [0.0, 2.0]]), np.array([[2.0, 0.0], [0.0, 2.0]])
+    assert choose_leaning(five, [None, None], np.random.default_rng(seed)).rows < 1
+    assert choose_leaning(four, [None, None], np.random.default_rng(seed)) == Leaning(STRENGTHS[0])
+
+
 def test_the_choice_follows_what_published_rows_bear_out():
     """Groups alike lean on all, groups that differ by themselves; perturbed, 100 groups of 200 rows."""
     generator = np.random.default_rng(3)

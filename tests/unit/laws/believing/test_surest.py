@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sfumato.laws.believing import judging
-from sfumato.laws.believing.judging import choose_leaning
+from sfumato.laws.believing.group_pooling import pooled_counts
+from sfumato.laws.believing.judging import choose_leaning, some_groups
 from sfumato.laws.believing.leaning import Leaning, leaning_counts
 from sfumato.laws.believing.surest import Correction, choose_correction
 
@@ -96,6 +97,26 @@ def test_beliefs_are_corrected_where_groups_are_known(monkeypatch):
     assert judged == [(5, (6, 1, 3), [True, True, False])]
     alone = choose_leaning(rows.sum(axis=1), [None, KEPT], np.random.default_rng(0), codes=codes)
     assert alone.correction == Correction(0.25, 1.5)
+
+
+@pytest.mark.parametrize("cells", [100_000, 6])
+def test_a_correction_is_judged_by_fits_to_four_fifths(monkeypatch, cells):
+    """With four fifths of the rows leant on beside them, from sixteen overall rows; of many groups by a part of them."""
+    judged = []
+    monkeypatch.setattr(judging, "choose_correction", lambda *given: judged.append(given))
+    monkeypatch.setattr(judging, "CELLS_OF_A_CORRECTION", cells)
+    rows = np.random.default_rng(2).multinomial(30, [0.6, 0.3, 0.1], 6).astype(float)
+    folds = np.random.default_rng(3).multinomial(1, [0.2] * 5, (6, 3)).transpose(2, 0, 1) * rows
+    part = some_groups(rows, np.random.default_rng(0), cells)
+    assert len(part) == min(6, cells // 3)
+    judging._correction(rows, [None, KEPT], list(folds), Leaning(5.0), None)
+    ((fits, held_out, matrices),) = judged
+    assert [each is None for each in matrices] == [True, False]
+    for fit, fold, found in zip(fits, folds, held_out, strict=True):
+        start = pooled_counts(rows - fold, [None, KEPT], 16.0, steps=150)
+        expected = pooled_counts(rows - fold, [None, KEPT], 4.0, start=start, steps=150)
+        np.testing.assert_allclose(fit, expected[part], rtol=1e-9)
+        np.testing.assert_array_equal(found, fold[part])
 
 
 @pytest.mark.parametrize("has_peaks", [False, True])
