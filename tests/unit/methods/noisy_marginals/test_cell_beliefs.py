@@ -8,6 +8,7 @@ import pytest
 from believed_cells import AGE, JOB, PRIOR, SEX, beliefs, people
 from noisy_rows import Given
 from sfumato.chance.noise import DiscreteLaplace
+from sfumato.methods.noisy_marginals.law import cell_beliefs
 from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.values.selection import Tabulation
@@ -44,6 +45,41 @@ def test_beliefs_follow_the_least_noisy_table_of_all_that_is_known(are_members):
         return lambda rows: float(noise.probability(np.array([COUNTS[cell] - rows]))[0])
 
     np.testing.assert_allclose(found, beliefs(likelihood_of, are_members=are_members), atol=2e-4)
+
+
+def test_cells_far_below_nobody_say_that_few_rows_are_there():
+    """Laplace noise falls by one factor a row, however far below: one row is never ruled out, and weighs as much as at -1."""
+    order = ("age", "job", "sex")
+    law = NoisyCounts(marginals=(marginal("fine", order, 2.0),))
+    noise = DiscreteLaplace(scale=2.0)
+
+    def likelihood_of(*cell):
+        return lambda rows: float(noise.probability(np.array([COUNTS[cell] - 100 - rows]))[0])
+
+    release = Given((SEX, AGE, JOB), fine=columns(order, -100))
+    found = law.posterior(release, people(are_members=True), PRIOR).of_targets()
+    np.testing.assert_allclose(found, beliefs(likelihood_of, are_members=True), rtol=1e-6)
+
+
+def test_numbers_of_rows_are_tried_as_far_as_noise_reaches(monkeypatch):
+    """At scale 2 noise is beyond 40 with 2 q^41 / (1 + q) = 1.6e-9, beyond 41 with 9.4e-10: below one in a billion."""
+    tried = []
+
+    def expected(low, high, likelihood, means):
+        tried.append((low.reshape(-1, 3).tolist(), high.reshape(-1, 3).tolist()))
+        assert likelihood(low[:, np.newaxis]).shape == (means.size, 1)
+        return np.ones(means.size)
+
+    monkeypatch.setattr(cell_beliefs, "expected_counts", expected)
+    order = ("sex", "age", "job")
+    release = Given((SEX, AGE, JOB), fine=columns(order, 40))
+    NoisyCounts(marginals=(marginal("fine", order, 2.0),)).posterior(release, people(are_members=True), PRIOR)
+    release = Given((SEX, AGE, JOB), fine=columns(order, -3))
+    NoisyCounts(marginals=(marginal("fine", order, 2.0),)).posterior(release, people(are_members=True), PRIOR)
+    kinds = [COUNTS[0, 0], COUNTS[0, 1], COUNTS[1, 2]]
+    for (low, high), shift in zip(tried, (40, -3), strict=True):
+        assert low == [[max(each + shift - 41, 0) for each in cells] for cells in kinds]
+        assert high == [[max(each + shift, 0) + 41 for each in cells] for cells in kinds]
 
 
 def test_where_no_table_holds_what_is_known_the_prior_is_all_there_is():

@@ -163,3 +163,22 @@ def test_the_tails_of_a_combined_estimate_are_no_heavier_than_those_of_one_noise
     found = law().estimate_by("least-squares", Published(), both)
     np.testing.assert_allclose(found.variances, LOUD.variance)
     np.testing.assert_allclose(found.fourth_cumulants, LOUD.fourth_cumulant)
+
+
+def test_of_two_combined_tables_the_noise_with_the_heavier_tails_counts():
+    """Quiet noise has the larger fourth cumulant for its variance: 3 + 1 / v of its square, v being smaller."""
+    quiet = TABLE.model_copy(update={"noise": QUIET})
+    for marginals in ((TABLE, quiet), (quiet, TABLE)):
+        found = law(marginals=marginals).estimate_by("least-squares", Published(), Tabulation(by=("job",)))
+        np.testing.assert_allclose(found.variances, 2 / (1 / QUIET.variance + 1 / LOUD.variance))
+        np.testing.assert_allclose(found.fourth_cumulants, (3 + 1 / QUIET.variance) * found.variances**2)
+
+
+def test_least_squares_of_a_population_add_the_draw_of_all_rows():
+    """One table of 210 rows combined with nothing: x - (x^2 - v) / N, times N / (N - 1), beside v."""
+    found = law().estimate_by(
+        "least-squares", Published(), Tabulation(by=("sex", "job")), target="population"
+    )
+    values, noise = COUNTS.ravel(), LOUD.variance
+    np.testing.assert_allclose(found.values, values)
+    np.testing.assert_allclose(found.variances, noise + (values - (values**2 - noise) / 210) * 210 / 209)

@@ -41,6 +41,15 @@ def test_tables_over_other_categories_than_are_published_are_refused():
             law.question_schema(other)
 
 
+def test_a_table_over_an_attribute_that_is_not_published_is_refused():
+    """Even where it has a single category, which would change nothing."""
+    law = NoisyCounts(
+        marginals=(NoisyMarginal(attributes=("sex", "area"), sizes=(2, 1), table="marginal-1", noise=QUIET),)
+    )
+    with pytest.raises(ReleaseDamagedError, match="'marginal-1' over other categories"):
+        law.question_schema(SCHEMA)
+
+
 class PublishedCounts:
     """A release as the law sees it; rows come in any order."""
 

@@ -8,6 +8,7 @@ import pytest
 
 from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
+from sfumato.guarantees.l_diversity import LDiversity
 from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
 from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
 
@@ -62,3 +63,24 @@ def test_a_stated_number_of_rows_tells_whether_one_is_there(rows, relations):
     )
     stated = DifferentialPrivacy(epsilon=1.0)
     assert {each.relation for each in law.promises(None, stated)} == relations
+
+
+@pytest.mark.parametrize(
+    ("stated", "delta"),
+    [(DifferentialPrivacy(epsilon=1.0, delta=1e-5), 1e-5), (LDiversity(attribute="job", l_value=2), 1e-6)],
+)
+def test_a_law_promises_by_the_noise_of_its_tables_and_answers(stated, delta):
+    """A replaced row is in two cells of a table and changes an answer by one: rho = 2 / (2 * 4) + 1 / (2 * 9).
+
+    Epsilon is stated at the delta of the promise in question, or at one in a million.
+    """
+    law = NoisyCounts(
+        marginals=(
+            {"table": "a", "attributes": ("sex",), "sizes": (2,), "noise": DiscreteGaussian(scale=2.0)},
+        ),
+        answers=({"question": "sex = 'F'", "count": 7, "noise": DiscreteGaussian(scale=3.0)},),
+        number_of_rows=20,
+    )
+    (found,) = law.promises(None, stated)
+    assert found.rho == pytest.approx(2 / (2 * 4) + 1 / (2 * 9))
+    assert found.delta == delta

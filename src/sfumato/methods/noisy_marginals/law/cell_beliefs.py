@@ -22,7 +22,7 @@ def beliefs_by_cells(table: NoisyTable, noise: DiscreteNoise, targets: Targets, 
     reach, noisy = int(noise.half_width(ALMOST_SURE)), cells.ravel()
     expected = expected_counts(
         np.maximum(noisy - reach, 0),
-        np.maximum(noisy + reach, 0),
+        np.maximum(noisy, 0) + reach,
         lambda rows: noise.probability(noisy[:, np.newaxis] - rows),
         means.ravel(),
     )
