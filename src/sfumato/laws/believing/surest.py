@@ -105,10 +105,11 @@ def choose_correction(
             unlikely -= float(np.log(np.maximum(expected, np.finfo(np.float64).tiny)) @ rows[places])
         return unlikely
 
-    corners = [(0.0, 1.0), (CARE / 2, 1.0), (0.0, 1 + CARE / 2)]
+    unchanged = Correction()
+    corners = [unchanged, (CARE / 2, 1.0), (0.0, 1 + CARE / 2)]
     found = minimize(
         loss,
-        corners[0],
+        unchanged,
         method="Nelder-Mead",
         options={"initial_simplex": corners, "maxfev": MOST_TRIALS, "xatol": EXACTNESS, "fatol": EXACTNESS},
     )

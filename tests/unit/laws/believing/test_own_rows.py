@@ -36,6 +36,7 @@ def test_people_of_the_group_who_are_not_asked_about_are_like_it():
     place = np.repeat(np.arange(groups), 6)
     shown = some._own_rows(np.arange(groups), place, np.zeros(len(place), np.int64), np.random.default_rng(3))
     is_in = shown >= 0
+    assert set(shown[~is_in].tolist()) == {-1}
     assert abs(is_in.mean() - 0.1) < 5 * np.sqrt(0.1 * 0.9 / len(place))
     first = 0.9 / 11.5 / (0.9 / 11.5 + 0.1 / 7.5)
     assert abs((shown[is_in] == 0).mean() - first) < 5 * np.sqrt(first * (1 - first) / is_in.sum())

@@ -340,6 +340,16 @@ def test_as_many_rounds_as_values_solve_for_many_values(monkeypatch):
     np.testing.assert_allclose(found @ buckets.co_occurrence, right, rtol=1e-6, atol=1e-6)
 
 
+def test_values_are_scaled_to_ones_on_the_diagonal():
+    """Of A'KA by hand, K one over the size: a value twice in a bucket of three has 4/3 there; nobody's value stays out."""
+    places = np.array([[0, 0, 1], [2, 1, -1], [3, 0, 2]], np.int32)
+    buckets = SparseBuckets(places, 5)
+    assert buckets.incidence.toarray().tolist() == [[2, 1, 0, 0, 0], [0, 1, 1, 0, 0], [1, 0, 1, 1, 0]]
+    diagonal = np.array([4 / 3 + 1 / 3, 1 / 3 + 1 / 2, 1 / 2 + 1 / 3, 1 / 3])
+    np.testing.assert_allclose(np.diag(buckets.together(np.eye(5)))[:4], diagonal)
+    np.testing.assert_allclose(buckets._scale, [*diagonal**-0.5, 0])
+
+
 def test_a_value_of_one_row_adds_no_error_however_many_values_there_are(monkeypatch):
     """It is in its one bucket, whatever is said to spread there; by all pairs and sum by sum."""
     spreads = np.zeros((1, 5))

@@ -52,7 +52,10 @@ class SparseBuckets:
         ends = np.concatenate([[0], np.cumsum(is_there.sum(axis=1))])
         codes = self.places[is_there]
         shape = len(self.places), self.number_of_values
-        return csr_array((np.ones(len(codes)), codes, ends), shape=shape)
+        found = csr_array((np.ones(len(codes)), codes, ends), shape=shape)
+        # A value may stand several times in a bucket.
+        found.sum_duplicates()
+        return found
 
     @cached_property
     def _sizes(self) -> Floats:
