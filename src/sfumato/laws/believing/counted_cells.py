@@ -57,8 +57,7 @@ def expected_counts(
     weights = np.where(is_new, believed * likelihood(points), 0.0)
     total = weights.sum(axis=1)
     # Where nothing is possible under the law, what was believed beforehand is all there is.
-    found = (weights * points).sum(axis=1) / np.where(total > 0, total, 1)
-    return np.asarray(np.where(total > 0, found, means))
+    return np.asarray(np.divide((weights * points).sum(axis=1), total, out=means.copy(), where=total > 0))
 
 
 def beliefs_of_counts(expected: Floats, prior: Floats, *, are_members: bool) -> Floats:
@@ -78,4 +77,4 @@ def beliefs_of_counts(expected: Floats, prior: Floats, *, are_members: bool) -> 
     """
     rows = expected if are_members else expected + PSEUDO_COUNT * prior
     total = rows.sum(axis=1, keepdims=True)
-    return np.asarray(np.where(total > 0, rows / np.where(total > 0, total, 1), prior))
+    return np.asarray(np.divide(rows, total, out=prior.copy(), where=total > 0))

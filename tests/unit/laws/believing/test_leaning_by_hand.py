@@ -85,3 +85,15 @@ def test_a_fit_ends_after_three_hundred_steps():
     fits = [pooled_counts(published, [None, nearly], 0.01, steps=steps) for steps in (299, 300, 301)]
     found = pooled_counts(published, [None, nearly], 0.01)
     assert [np.array_equal(found, each) for each in fits] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("shape", "has_peaks"), [((600, 2), True), ((20, 30, 2), True), ((2, 600), False), ((600, 1), False)]
+)
+def test_peaks_are_tried_of_few_values_in_however_many_groups(shape, has_peaks):
+    """Every strength without them first, the strongest first, then every one with them."""
+    tried = judging._leanings(np.ones(shape), relinks=True)
+    plain = [Leaning(rows) for rows in judging.STRENGTHS]
+    peaked = [Leaning(rows, has_peaks=True, relinks=True) for rows in judging.STRENGTHS]
+    assert tried == (plain + peaked if has_peaks else plain)
+    assert not any(each.relinks for each in judging._leanings(np.ones(shape), relinks=False))

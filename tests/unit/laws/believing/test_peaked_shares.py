@@ -84,6 +84,10 @@ def test_of_very_many_groups_a_part_says_what_is_left(monkeypatch):
     monkeypatch.setattr(peaks, "LIKELIHOODS_TO_LEARN_FROM", 40 * 31)
     assert len(peaks._some(published)) == 40
     assert np.abs(peaked_shares(published, [None, JOB], published) - whole).max() < 0.05
+    # Every group at most once, and the same ones every time.
+    told_apart = np.arange(600.0).reshape(200, 3)
+    assert len(np.unique(peaks._some(told_apart), axis=0)) == 40
+    assert (peaks._some(told_apart) == peaks._some(told_apart)).all()
     # The same groups are expected the same.
     assert len(np.unique(peaked_shares(published, [None, JOB], published).round(9), axis=0)) == 3
 

@@ -264,6 +264,8 @@ def test_groups_lean_on_their_categories_where_published_rows_bear_it_out(pertur
         groups = np.indices((6, 10)).reshape(2, -1).T
         found = choose_leaning(counts.reshape(60, 4), [None, None], generator, codes=groups)
     assert len(found.attributes) == 2
+    # Six in ten of a value have its own category of either attribute, which rows are linked by anew.
+    assert all(each.has_peaks and each.relinks for each in found.attributes)
     # Which value two categories go with together says nothing of each alone.
     either = np.zeros((6, 10, 4))
     np.add.at(either, (codes[0], codes[1], (codes[0] + codes[1]) % 4), 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -78,6 +79,39 @@ def test_few_rows_correct_little():
     found = choose_correction([fit], [np.array([[2.0, 0.0, 0.0]])], [None, KEPT])
     assert 0 < found.offset < 0.2
     assert abs(found.slope - 1) < 0.1
+
+
+def test_a_correction_weighs_rows_against_what_is_expected():
+    """Two in three were believed; nine of ten rows held out show it, in two groups of ten.
+
+    With x = offset + slope ln 2 the rows gain 18 - 20 p(x) for each step of x, which costs 4 offset, or 4 (slope - 1) / ln 2:
+    so offset = t and slope = 1 + t ln 2 where 4 t = 18 - 20 p(ln 2 + t (1 + ln^2 2)), found by halving.
+    """
+    fit, rows = np.array([[20.0, 10.0], [10.0, 20.0]]), np.array([[9.0, 1.0], [1.0, 9.0]])
+    low, high = 0.0, 2.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        share = 1 / (1 + math.exp(-math.log(2) - middle * (1 + math.log(2) ** 2)))
+        low, high = (middle, high) if 18 - 20 * share > 4 * middle else (low, middle)
+    found = choose_correction([fit], [rows], [None, None])
+    assert found == pytest.approx((low, 1 + low * math.log(2)), abs=0.02)
+
+
+def test_a_correction_is_looked_for_around_none(monkeypatch):
+    """From none, and from half of what is expected in either number; sixty trials at most, to a hundredth."""
+    asked = []
+
+    def minimize(_loss, start, *, method, options):
+        asked.append((tuple(start), method, options))
+        return SimpleNamespace(x=np.array([0.125, 1.5]))
+
+    monkeypatch.setattr("scipy.optimize.minimize", minimize)
+    found = choose_correction([np.ones((1, 2))], [np.ones((1, 2))], [None, None])
+    assert found == Correction(0.125, 1.5)
+    ((start, method, options),) = asked
+    assert (start, method) == ((0, 1), "Nelder-Mead")
+    assert [tuple(each) for each in options["initial_simplex"]] == [(0, 1), (0.25, 1), (0, 1.25)]
+    assert (options["maxfev"], options["xatol"], options["fatol"]) == (60, 0.01, 0.01)
 
 
 def test_beliefs_are_corrected_where_groups_are_known(monkeypatch):
