@@ -97,3 +97,22 @@ def test_peaks_are_tried_of_few_values_in_however_many_groups(shape, has_peaks):
     peaked = [Leaning(rows, has_peaks=True, relinks=True) for rows in judging.STRENGTHS]
     assert tried == (plain + peaked if has_peaks else plain)
     assert not any(each.relinks for each in judging._leanings(np.ones(shape), relinks=False))
+
+
+@pytest.mark.parametrize("has_peaks", [False, True])
+def test_siblings_of_too_many_groups_have_no_peaks_either(monkeypatch, has_peaks):
+    """Where a part of the groups chose peaks, and all of them are too many to try every one."""
+    chosen = Leaning(30.0, siblings=Leaning(9.0, has_peaks=True))
+    monkeypatch.setattr(judging, "choose_leaning", lambda *_, **__: chosen)
+    monkeypatch.setattr(
+        judging, "can_have_peaks", lambda groups, values: (groups, values) == (6, 2) and has_peaks
+    )
+    published = np.array([[[9.0, 1], [8, 2]], [[1, 9], [3, 7]], [[5, 5], [9, 0]]])
+    matrices = [None, JOB.T / JOB.T.sum(axis=1, keepdims=True), JOB]
+    found = judging.fit_groups(published, matrices, np.random.default_rng(0))
+    with_peaks, without = (
+        leaning_counts(published, matrices, Leaning(30.0, siblings=each))
+        for each in (Leaning(9.0, has_peaks=True), Leaning(9.0))
+    )
+    assert np.abs(with_peaks - without).max() > 0.01
+    np.testing.assert_allclose(found, with_peaks if has_peaks else without)
