@@ -116,3 +116,28 @@ def test_siblings_of_too_many_groups_have_no_peaks_either(monkeypatch, has_peaks
     )
     assert np.abs(with_peaks - without).max() > 0.01
     np.testing.assert_allclose(found, with_peaks if has_peaks else without)
+
+
+def test_what_attributes_say_is_tried_with_256_rows_and_then_with_every_strength(monkeypatch):
+    """First how far to believe it, by all powers and all shares set aside, then how many rows of it; after all other leanings."""
+    asked = []
+
+    def best(_published, _matrices, _folds, tried, _codes):
+        asked.append(tried)
+        return tried[-1]
+
+    monkeypatch.setattr(judging, "_best", best)
+    counts = np.array([[9.0, 1.0], [3.0, 3.0], [3.0, 3.0], [1.0, 9.0]])
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    found = judging.choose_leaning(counts, [None, None], np.random.default_rng(0), codes=codes)
+    strengths = list(judging.STRENGTHS)
+    # Both attributes by themselves, then the groups, then the groups as their attributes say.
+    assert [len(each) for each in asked] == [18, 18, 18 + 16, 9]
+    assert [each.rows for each in asked[2]] == 2 * strengths + 16 * [256.0]
+    assert {(each.power, each.aside) for each in asked[2][18:]} == set(
+        itertools.product(judging.POWERS, judging.ASIDE)
+    )
+    assert all(each.relinks for each in asked[0][9:])
+    assert [each.rows for each in asked[3]] == strengths
+    assert {(each.power, each.aside) for each in asked[3]} == {(1.5, 0.4)}
+    assert found.rows == strengths[-1]

@@ -170,6 +170,19 @@ def test_naive_bayes(fewest):
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+def test_a_category_of_less_than_a_row_is_used_unless_more_are_asked_for():
+    """Half a row in ten has the first town: nobody is left out by default, and the margin is all where a row is asked for."""
+    prior = SharedPrior(
+        np.array([0.5, 0.5]),
+        {"town": np.array([[0.8, 0.2], [0.2, 0.8]])},
+        {"town": np.array([0.05, 0.95])},
+        10.0,
+        1.0,
+    )
+    assert prior.at(("town",), np.array([[0]])) == pytest.approx(np.array([[0.8, 0.2]]))
+    assert prior.at(("town",), np.array([[0]]), fewest_rows=1.0) == pytest.approx(np.array([[0.5, 0.5]]))
+
+
 def test_beliefs_that_no_double_could_multiply_out():
     """Eighty attributes, each a hundred times as likely under the next value: the last is left, others beside it."""
     names = tuple(f"a{each}" for each in range(80))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import cache
 
@@ -11,7 +12,7 @@ import pytest
 from sfumato.laws.believing import GroupBeliefs, GroupedRows, through_matrix
 from sfumato.laws.believing.prior import SharedPrior
 from sfumato.laws.believing.targets import Targets, places_among
-from sfumato.laws.believing.through_matrix import choose_concentration, compositions
+from sfumato.laws.believing.through_matrix import CONCENTRATIONS, choose_concentration, compositions
 
 CHANNEL = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
 COUNTS = np.array([[3.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 1.0, 4.0], [5.0, 3.0, 0.0]])
@@ -111,6 +112,14 @@ def test_what_groups_of_two_rows_say_of_the_concentration(counts, expected):
     """All alike within a group: the group decides. All different, or alone: the prior."""
     prior = np.full((100, 2), 0.5)
     assert choose_concentration(np.array(counts), np.eye(2), prior, np.random.default_rng(1)) == expected
+
+
+def test_concentrations_are_tried_about_in_quarters():
+    """From ten thousand, which is as good as any more, to a thousand, and then by factors of four, give or take a sixth."""
+    ratios = [first / second for first, second in itertools.pairwise(CONCENTRATIONS)]
+    assert ratios[0] == 10
+    assert ratios[1:] == pytest.approx([4] * 6, rel=0.17)
+    assert (CONCENTRATIONS[0], CONCENTRATIONS[-1]) == (10_000, 0.3)
 
 
 def rows(kept=KEPT):
