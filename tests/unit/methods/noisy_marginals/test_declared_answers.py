@@ -112,6 +112,8 @@ def test_selections_with_the_same_answer_share_its_noise_and_others_none():
     expected = QUIET.variance * np.array([[0, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
     expected[0, 0] = 3 * LOUD.variance
     assert covariance == pytest.approx(expected)
+    other_way = found.estimate_selections(Published(), [*jobs, Selection((("sex", (0,)),))]).covariance
+    assert other_way == pytest.approx(np.roll(expected, (-1, -1), axis=(0, 1)))
 
 
 def test_selections_of_one_table_share_the_cells_they_share():

@@ -97,17 +97,20 @@ class NoisySums(Formula):
         if first.declared or second.declared:
             is_same = first.declared == second.declared
             return np.full((1, 1), first.declared[0].noise.variance if is_same else 0.0)
-        if first.marginal is None or first.marginal != second.marginal:
+        marginal = first.marginal if first.marginal == second.marginal else None
+        if marginal is None:
             return np.zeros((1, 1))
-        shared = first.marginal.cells_added(Tabulation(where=one.where & other.where))
-        return np.full((1, 1), first.marginal.noise.variance * shared)
+        shared = marginal.cells_added(Tabulation(where=one.where & other.where))
+        return np.full((1, 1), marginal.noise.variance * shared)
 
     def fourth_cumulants(self, asked: Tabulation) -> Floats:
         """Those of all noises that each adds up."""
         if self._is_size(asked):
             return np.zeros(1)
         source = self._source(asked)
-        own = 0.0 if source.marginal is None else source.marginal.noise.fourth_cumulant * source.cells_added
+        own = (
+            np.nan if source.marginal is None else source.marginal.noise.fourth_cumulant * source.cells_added
+        )
         found = np.full(self._number(asked), own)
         return _replaced(
             found, {place: each.noise.fourth_cumulant for place, each in source.declared.items()}
