@@ -256,11 +256,18 @@ def test_buckets_of_many_places_are_multiplied_one_by_one():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_the_most_likely_counts_are_those_of_a_matrix_written_out():
+@pytest.mark.parametrize(
+    ("rows", "inside"),
+    [
+        ([1, 1, 2, 4, 5, 5, 3, 2], [0, 0, 0, 0, 0, 1, 1, 1]),
+        # All of the bucket of the value that occurs once.
+        ([4, 4, 4, 5, 1, 1, 2, 3], [0, 0, 0, 0, 1, 1, 1, 1]),
+    ],
+)
+def test_the_most_likely_counts_are_those_of_a_matrix_written_out(rows, inside):
     """Steps of expectation-maximization with loops: a row of value u counts toward v by how often they share a bucket."""
     buckets = composition(values=6)
-    rows = np.array([1, 1, 2, 4, 5, 5, 3, 2])
-    cells = buckets.weighted_counts(rows, np.array([0, 0, 0, 0, 0, 1, 1, 1]), 2)
+    cells = buckets.weighted_counts(np.array(rows), np.array(inside), 2)
     matrix = np.zeros((6, 6))
     for bucket in PLACES:
         inside = [each for each in bucket if each >= 0]

@@ -16,7 +16,7 @@ from sfumato.errors import NotIdentifiableError
 from sfumato.methods.anatomy.law import many_buckets
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
-from sfumato.methods.anatomy.law.many_buckets import ManyBuckets
+from sfumato.methods.anatomy.law.many_buckets import Alike, ManyBuckets, _inverse
 from sfumato.values.counts import CountTable
 
 CELLS = np.array([0.01, 0.1, 0.5, 0.39])
@@ -159,6 +159,37 @@ def test_buckets_that_always_hold_a_value_do_not_tell_it_apart(values, share):
     found, kinds = ManyBuckets.of(cells, 2)
     with pytest.raises(NotIdentifiableError, match="tell them apart"):
         found.standard_errors(cells[:, np.unique(kinds, return_index=True)[1]])
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_what_vanishes_is_judged_beside_the_entries_themselves(scale):
+    """Two kinds: a difference of one in a hundred billion is none, one in a billion is some, whatever the entries are."""
+    own = scale * np.array([2.0, 3.0])
+    means = scale * np.array([[4.0, 1.0], [1.0, 5.0]])
+    for share, is_there in ((1e-9, True), (1e-11, False)):
+        matrix = Alike(own * np.array([1.0, share]), means)
+        if is_there:
+            found = _inverse(matrix, own)
+            np.testing.assert_allclose(found.differences, 1 / matrix.differences)
+            np.testing.assert_allclose(found.means @ means, np.eye(2), atol=1e-9)
+        else:
+            with pytest.raises(NotIdentifiableError, match="tell them apart"):
+                _inverse(matrix, own)
+    # Kinds that always come together, to the same accuracy.
+    together = Alike(own, scale * np.array([[2.0, 6.0**0.5], [6.0**0.5, 3.0 + 1e-11]]))
+    with pytest.raises(NotIdentifiableError, match="tell them apart"):
+        _inverse(together, own)
+
+
+def test_a_value_of_one_row_has_an_error():
+    """In which bucket it is, is public; whether it is in a cell is not. Nobody has none."""
+    law = BucketedRows(sensitive="job", l_value=2)
+    sex = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
+    job = Attribute(name="job", role=Role.SENSITIVE, categories=tuple("abcde"))
+    counts = np.array([[1, 20, 30, 25, 0], [0, 25, 20, 25, 0]])
+    found = law.expected_standard_errors(CountTable((sex, job), counts))
+    assert (found[:, :4] > 0).all()
+    assert not found[:, 4].any()
 
 
 def test_pairs_of_places_give_the_same_products_as_rows_of_values(monkeypatch):

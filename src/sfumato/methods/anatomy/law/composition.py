@@ -172,7 +172,7 @@ class BucketComposition:
 
     @cached_property
     def _solution(self) -> tuple[Floats, Floats]:
-        """``F (A'KA)^+`` and a basis of what it leaves undetermined (columns, ``(values, n)``)."""
+        """``F (A'KA)^+``, and a basis of what it leaves undetermined of the values that occur (columns of length 1)."""
         present = self.totals > 0
         matrix = self.co_occurrence[np.ix_(present, present)]
         scale = 1 / np.sqrt(np.diagonal(matrix))
@@ -183,9 +183,8 @@ class BucketComposition:
         size = self.number_of_values
         solution = np.zeros((size, size))
         solution[np.ix_(present, present)] = self.totals[present, np.newaxis] * inverse
-        undetermined = np.zeros((size, int((~is_kept).sum())))
-        undetermined[present] = scale[:, np.newaxis] * vectors[:, ~is_kept]
-        return solution, undetermined
+        undetermined = scale[:, np.newaxis] * vectors[:, ~is_kept]
+        return solution, undetermined / np.linalg.norm(undetermined, axis=0)
 
     @property
     def solution(self) -> Floats:
@@ -232,8 +231,7 @@ class BucketComposition:
         asked = weights * self.totals
         if self._sparse is not None:
             return self._sparse.solve(asked)[1]
-        undetermined = self._solution[1]
-        parts = np.abs(asked @ undetermined) / np.linalg.norm(undetermined, axis=0)
+        parts = np.abs(asked[:, self.totals > 0] @ self._solution[1])
         lengths = np.linalg.norm(asked, axis=1, keepdims=True)
         return np.asarray((parts <= 1e-6 * lengths).all(axis=1))
 
