@@ -252,7 +252,8 @@ def _drawn_too(estimates: Estimates, rows: float) -> LeftOut | Ends | None:
     if estimates.left_open is None:
         return None
     ends = estimates.left_open.of(estimates.values)
-    halfway = np.clip(rows / 2, np.clip(ends.low, 0, rows), np.clip(ends.high, 0, rows))
+    halfway = np.clip(rows / 2, ends.low, ends.high)
+    # Of nobody or of all, and beyond, there is nothing to draw.
     return estimates.left_open.more_uncertain(np.maximum(halfway * (1 - halfway / rows), 1.0))
 
 
