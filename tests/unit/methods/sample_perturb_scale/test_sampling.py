@@ -332,7 +332,9 @@ def test_covariances_of_two_sets_of_sums_are_those_of_single_values_added_up(fac
 
 
 @pytest.mark.parametrize("has_free_totals", [True, False])
-def test_covariances_of_sums_that_are_given_are_those_of_single_values_and_have_their_variances(has_free_totals):
+def test_covariances_of_sums_that_are_given_are_those_of_single_values_and_have_their_variances(
+    has_free_totals,
+):
     """Between any two sums ``left' C right``, C between single values; its diagonal has the variances of each."""
     formula = replace(sampling(1.5), distortion=UniformDistortion(retention=RETENTION, size=SIZE))
     generator = np.random.default_rng(2)
