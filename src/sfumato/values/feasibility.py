@@ -137,10 +137,11 @@ def rake_axes(cells: Floats, margins: Mapping[int, Floats], *, rounds: int) -> F
     >>> rake_axes(table, {1: np.array([[2.0, 2.0]]), 2: np.array([[1.0, 3.0]])}, rounds=1).round(6).tolist()
     [[[1.0, 1.0], [0.0, 2.0]]]
     """
-    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open.
+    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open: of what it would have if axes were independent.
     grain = np.full_like(cells, 1e-9)
-    for axis, totals in margins.items():
-        grain = grain * _along(totals, axis, cells.ndim)
+    for place, (axis, totals) in enumerate(margins.items()):
+        shares = _factors(totals, totals.sum(axis=1, keepdims=True))
+        grain = grain * _along(totals if place == 0 else shares, axis, cells.ndim)
     fitted = np.maximum(cells, grain)
     for _ in range(rounds):
         for axis, totals in margins.items():

@@ -112,3 +112,10 @@ def test_what_is_empty_gets_its_rows_when_axes_are_raked():
     raked = rake_axes(cells, margins, rounds=3)[0]
     assert np.allclose(raked, [[1.5, 0.5], [1.5, 0.5]])
     assert np.all(rake_axes(cells, {1: np.array([[4.0, 0.0]])}, rounds=3)[0, 1] == 0)
+
+
+def test_the_grain_of_large_tables_is_small():
+    """Two million rows in either margin: an empty cell gets a billionth of what independence would give it."""
+    cells = np.array([[[1e6, 0.0], [0.0, 1e6]]])
+    margins = {1: np.array([[1e6, 1e6]]), 2: np.array([[1e6, 1e6]])}
+    assert np.allclose(rake_axes(cells, margins, rounds=1)[0], [[1e6, 5e-4], [5e-4, 1e6]], rtol=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -143,7 +144,7 @@ def test_rows_of_two_drawn_attributes_fit_their_combination_and_the_rows_of_ever
     for place in range(2):
         made = _nearest(cells.estimates[place].ravel(), 60, steps).reshape(3, 4)
         assert made.min() == 0
-        grain = 1e-9 * np.outer(cells.totals["one"][place], cells.totals["two"][place])
+        grain = 1e-9 * np.outer(cells.totals["one"][place], cells.totals["two"][place]) / 60
         made = np.maximum(made, grain)
         for _ in range(5):
             for u in range(3):
@@ -174,3 +175,68 @@ def test_rows_of_two_drawn_attributes_are_the_same_in_either_order():
         dict(reversed(cells.models.items())), cells.estimates.transpose(0, 2, 1), cells.totals, cells.weights
     )
     np.testing.assert_allclose(turned._rows, cells._rows.transpose(0, 2, 1))
+
+
+def _three_attributes():
+    """One combination of 60 rows by three drawn attributes, two sums over each."""
+    models = {
+        "one": DecoyModel(np.array([60.0, 45.0, 15.0]), 2),
+        "two": DecoyModel(np.array([40.0, 40.0, 30.0, 10.0]), 2),
+        "three": DecoyModel(np.array([50.0, 40.0, 30.0]), 2),
+    }
+    draw = np.random.default_rng(3)
+    true = draw.multinomial(120, draw.dirichlet(np.ones(36))).reshape(1, 3, 4, 3).astype(float)
+    totals = {name: true.sum(axis=tuple({1, 2, 3} - {axis})) for axis, name in enumerate(models, start=1)}
+    weights = {
+        "one": np.array([[1.0, 0], [1, 0], [0, 1]]),
+        "two": np.array([[1.0, 0], [0, 1], [0, 0], [1, 0]]),
+        "three": np.array([[0.0, 1], [1, 1], [0, 0]]),
+    }
+    return JointCells(models, true, totals, weights)
+
+
+def test_products_of_errors_of_three_drawn_attributes_are_summed_row_by_row():
+    """A row of true values u, w, z adds (e + a)(e + b)(e + c): everything but no error and single errors, by loops."""
+    cells = _three_attributes()
+    expected = np.zeros((2, 2, 2))
+    for place in itertools.product(range(2), repeat=3):
+        for true in itertools.product(range(3), range(4), range(3)):
+            squares, truths = [], []
+            for model, weights, value, at in zip(
+                cells.models.values(), cells.weights.values(), true, place, strict=True
+            ):
+                counted = [
+                    sum(model.inverse[v, each] * weights[each, at] for each in range(len(weights)))
+                    for v in range(len(weights))
+                ]
+                squares.append(sum(model.distortion[value, v] * counted[v] ** 2 for v in range(len(weights))))
+                truths.append(weights[value, at])
+            errors = [one - other for one, other in zip(squares, truths, strict=True)]
+            several = math.prod(squares) - math.prod(truths)
+            for single in range(3):
+                several -= errors[single] * math.prod(truths[:single] + truths[single + 1 :])
+            expected[place] += cells.estimates[(0, *true)] * several
+    found = cells.products(cells.weights, cells.weights)[0]
+    np.testing.assert_allclose(np.einsum("abcabc->abc", found), expected, rtol=1e-7)
+
+
+def test_variances_of_sums_over_three_drawn_attributes_are_those_of_their_covariance():
+    """The one without the other's pairs."""
+    cells = _three_attributes()
+    whole = cells.covariance().reshape(8, 8)
+    np.testing.assert_allclose(cells.variances().ravel(), np.diagonal(whole), rtol=1e-9)
+    np.testing.assert_allclose(whole, whole.T, rtol=1e-9)
+
+
+def test_shares_of_values_of_one_row_and_of_none():
+    """All of the one row is shared out; of a value that no published row shows there is nothing."""
+    models = {
+        "one": DecoyModel(np.array([29.0, 30.0, 1.0, 0.0]), 2),
+        "two": DecoyModel(np.array([20.0, 20.0, 20.0]), 2),
+    }
+    true = np.array([[[9.0, 10, 10], [10, 10, 10], [1, 0, 0], [0, 0, 0]]])
+    totals = {"one": true.sum(axis=2), "two": true.sum(axis=1)}
+    weights = {name: np.eye(len(each.counts)) for name, each in models.items()}
+    found = JointCells(models, true, totals, weights).shares("one")[0]
+    np.testing.assert_allclose(found[:, 2], [1, 0, 0], atol=1e-6)
+    assert (found[:, 3] == 0).all()

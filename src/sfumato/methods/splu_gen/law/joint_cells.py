@@ -55,8 +55,9 @@ class JointCells:
     def variances(self) -> Floats:
         """Of every sum in every combination, ``(combinations, sums, sums, ...)``."""
         moments = [self._second_moments(name, self.weights, self.weights) for name in self.models]
-        squares = [self.weights[name] ** 2 for name in self.models]
-        found = self._of_products([np.einsum("uss->us", each) for each in moments], squares)
+        # Sums are of 0 and 1, so that a row's true part in one is its own square.
+        truths = [self.weights[name] for name in self.models]
+        found = self._of_products([np.einsum("uss->us", each) for each in moments], truths)
         for name in self.totals:
             own = np.array([variances_of(each, self.weights[name]) for each in self.predicates(name)])
             found = found + self._laid_out(own, name)
@@ -100,7 +101,8 @@ class JointCells:
         moved = np.moveaxis(fitted, self._axis(name), 1)
         summed = contract(moved, [None, None, *(self.weights[each] for each in others)])
         found = np.moveaxis(summed, 1, -1)
-        return np.divide(found, counts, out=np.zeros_like(found), where=counts > 0)
+        # A value that no published row shows has no rows to share out.
+        return np.asarray(found / np.maximum(counts, 1.0))
 
     @cached_property
     def _rows(self) -> Floats:
@@ -112,7 +114,7 @@ class JointCells:
         errors = [each.relative_variances for each in self.models.values()]
         steps = reduce(np.multiply.outer, errors).ravel()
         flat = self.estimates.reshape(len(self.estimates), -1)
-        near = project_to_simplex(flat, np.clip(flat.sum(axis=1), 0, None), steps)
+        near = project_to_simplex(flat, flat.sum(axis=1), steps)
         # By name: a few rounds are not the end of fitting, and a question asked in another order has the same errors.
         margins = {self._axis(name): self.totals[name] for name in sorted(self.totals)}
         return rake_axes(near.reshape(self.estimates.shape), margins, rounds=ROUNDS)

@@ -185,15 +185,14 @@ class DecoyModel:
         Without that the errors of many small cells, cut at 0, would add up to more rows than a value has, and scaling them down takes
         the rows from the few cells where they are: their errors would be stated too small.
         """
-        rows = np.clip(estimates.sum(axis=1), 0, None)
-        fitted = rake(self.within_rows(estimates), rows, self.counts, rounds=ROUNDS)
+        near = self.within_rows(estimates)
+        fitted = rake(near, near.sum(axis=1), self.counts, rounds=ROUNDS)
         totals = fitted.sum(axis=0)
         return np.asarray(np.divide(fitted, totals, out=np.zeros_like(fitted), where=totals > 0))
 
     def within_rows(self, estimates: Floats) -> Floats:
         """Estimates made to fit the rows of every cell, ``(cells, values)`` both: those of rare values, which err little, move little."""
-        rows = np.clip(estimates.sum(axis=1), 0, None)
-        return project_to_simplex(estimates, rows, self.relative_variances)
+        return project_to_simplex(estimates, estimates.sum(axis=1), self.relative_variances)
 
     @cached_property
     def relative_variances(self) -> Floats:
