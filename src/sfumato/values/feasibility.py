@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
@@ -28,7 +28,7 @@ def project_to_simplex(values: Floats, totals: Floats, variances: Floats | None 
     totals
         ``(groups,)``, not negative.
     variances
-        ``(n,)``, positive: distance is in units of these, so that what is known well moves little; all alike when None.
+        ``(n,)`` or ``(groups, n)``, positive: distance is in units of these, so that what is known well moves little; all alike when None.
 
     Returns
     -------
@@ -50,12 +50,12 @@ def project_to_simplex(values: Floats, totals: Floats, variances: Floats | None 
     >>> project_to_simplex(np.array([[8.0, 12.0]]), np.array([10.0]), np.array([1.0, 4.0])).tolist()
     [[6.0, 4.0]]
     """
-    steps = np.ones(values.shape[1]) if variances is None else variances
+    steps = np.broadcast_to(1.0 if variances is None else variances, values.shape)
     ratios = values / steps
     order = np.argsort(-ratios, axis=1, kind="stable")
     descending = np.take_along_axis(ratios, order, axis=1)
     excess = np.cumsum(np.take_along_axis(values, order, axis=1), axis=1) - totals[:, None]
-    taken = np.cumsum(steps[order], axis=1)
+    taken = np.cumsum(np.take_along_axis(steps, order, axis=1), axis=1)
     # The largest rank at which the entry still exceeds what is taken from it; rank 1 always does
     # unless the total is zero, where every entry is cut.
     last = np.maximum(np.sum(descending * taken > excess, axis=1), 1) - 1
@@ -117,47 +117,6 @@ def rake(cells: Floats, row_totals: Floats, column_totals: Floats, *, rounds: in
             break
         fitted = fitted * _factors(column_totals, columns)
     return fitted
-
-
-def rake_axes(cells: Floats, margins: Mapping[int, Floats], *, rounds: int) -> Floats:
-    """Non-negative tables, side by side, scaled along their axes by turns towards given margins.
-
-    Parameters
-    ----------
-    cells
-        ``(tables, size, size, ...)``, not negative.
-    margins
-        By axis what its categories have in each table, ``(tables, size)``; the last axis named fits exactly.
-    rounds
-        How often every axis has its turn.
-
-    Examples
-    --------
-    >>> table = np.array([[[1.0, 1.0], [0.0, 2.0]]])
-    >>> rake_axes(table, {1: np.array([[2.0, 2.0]]), 2: np.array([[1.0, 3.0]])}, rounds=1).round(6).tolist()
-    [[[1.0, 1.0], [0.0, 2.0]]]
-    """
-    # An empty cell stays empty for ever, and then the margins may not fit; a grain keeps it open: of what it would have if axes were independent.
-    grain = np.full_like(cells, 1e-9)
-    for place, (axis, totals) in enumerate(margins.items()):
-        shares = _factors(totals, totals.sum(axis=1, keepdims=True))
-        grain = grain * _along(totals if place == 0 else shares, axis, cells.ndim)
-    fitted = np.maximum(cells, grain)
-    for _ in range(rounds):
-        for axis, totals in margins.items():
-            fitted = scale_axis(fitted, axis, totals)
-    return fitted
-
-
-def scale_axis(cells: Floats, axis: int, totals: Floats) -> Floats:
-    """Tables, side by side, scaled so that the categories of an axis have given totals, ``(tables, size)``."""
-    others = tuple(each for each in range(1, cells.ndim) if each != axis)
-    return cells * _along(_factors(totals, cells.sum(axis=others)), axis, cells.ndim)
-
-
-def _along(numbers: Floats, axis: int, axes: int) -> Floats:
-    """One number for each category of an axis in each table, where tables have so many axes."""
-    return numbers.reshape(len(numbers), *(-1 if each == axis else 1 for each in range(1, axes)))
 
 
 def _factors(wanted: Floats, given: Floats) -> Floats:

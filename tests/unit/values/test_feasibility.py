@@ -6,13 +6,7 @@ import math
 
 import numpy as np
 
-from sfumato.values.feasibility import (
-    clip_to_totals,
-    most_likely,
-    project_to_simplex,
-    rake_axes,
-    scale_axis,
-)
+from sfumato.values.feasibility import clip_to_totals, most_likely, project_to_simplex
 
 WARNER = np.array([[0.9, 0.1], [0.1, 0.9]])
 
@@ -74,48 +68,8 @@ def test_most_likely_has_no_lower_likelihood_than_any_table_on_a_grid():
     assert math.isclose(found.sum(), 100)
 
 
-def test_tables_are_scaled_along_an_axis_each_by_itself():
-    """Two tables of two by three: the categories of the axis have what is given, in proportion to what they had."""
-    cells = np.array([[[1.0, 1.0, 2.0], [3.0, 1.0, 0.0]], [[1.0, 2.0, 1.0], [0.0, 1.0, 1.0]]])
-    by_rows = scale_axis(cells, 1, np.array([[2.0, 8.0], [4.0, 1.0]]))
-    assert by_rows.tolist() == [[[0.5, 0.5, 1.0], [6.0, 2.0, 0.0]], [[1.0, 2.0, 1.0], [0.0, 0.5, 0.5]]]
-    by_columns = scale_axis(cells, 2, np.array([[4.0, 4.0, 1.0], [2.0, 3.0, 0.0]]))
-    assert by_columns.tolist() == [[[1.0, 2.0, 1.0], [3.0, 2.0, 0.0]], [[2.0, 2.0, 0.0], [0.0, 1.0, 0.0]]]
-
-
-def test_axes_are_raked_by_turns():
-    """One round by hand: rows of 3 and 1 become 2 and 2, then columns of 2 and 2 become 1 and 3."""
-    cells = np.array([[[2.0, 1.0], [0.5, 0.5]]])
-    margins = {1: np.array([[2.0, 2.0]]), 2: np.array([[1.0, 3.0]])}
-    first = np.array([[4 / 3, 2 / 3], [1.0, 1.0]])
-    expected = first * [1 / (7 / 3), 3 / (5 / 3)]
-    assert np.allclose(rake_axes(cells, margins, rounds=1)[0], expected)
-
-
-def test_raked_axes_meet_all_their_margins():
-    """Three axes and two tables, of which one fits already and stays as it is."""
-    draw = np.random.default_rng(1)
-    cells, wanted = draw.gamma(1.0, 1.0, (2, 2, 3, 4)), draw.gamma(1.0, 1.0, (2, 2, 3, 4))
-    cells[1] = wanted[1]
-    margins = {1: wanted.sum(axis=(2, 3)), 2: wanted.sum(axis=(1, 3)), 3: wanted.sum(axis=(1, 2))}
-    raked = rake_axes(cells, margins, rounds=100)
-    for axis, totals in margins.items():
-        others = tuple(each for each in (1, 2, 3) if each != axis)
-        assert np.allclose(raked.sum(axis=others), totals)
-    assert np.allclose(raked[1], wanted[1])
-
-
-def test_what_is_empty_gets_its_rows_when_axes_are_raked():
-    """A category without a row in the cells, but with some in the margin, shares them out as the other axis has them."""
-    cells = np.array([[[3.0, 1.0], [0.0, 0.0]]])
-    margins = {1: np.array([[2.0, 2.0]]), 2: np.array([[3.0, 1.0]])}
-    raked = rake_axes(cells, margins, rounds=3)[0]
-    assert np.allclose(raked, [[1.5, 0.5], [1.5, 0.5]])
-    assert np.all(rake_axes(cells, {1: np.array([[4.0, 0.0]])}, rounds=3)[0, 1] == 0)
-
-
-def test_the_grain_of_large_tables_is_small():
-    """Two million rows in either margin: an empty cell gets a billionth of what independence would give it."""
-    cells = np.array([[[1e6, 0.0], [0.0, 1e6]]])
-    margins = {1: np.array([[1e6, 1e6]]), 2: np.array([[1e6, 1e6]])}
-    assert np.allclose(rake_axes(cells, margins, rounds=1)[0], [[1e6, 5e-4], [5e-4, 1e6]], rtol=1e-6)
+def test_projection_with_variances_of_every_group():
+    """By hand: each group gives way by its own units, 3 and 1 of four rows, then 1 and 3."""
+    values, totals = np.array([[8.0, 6.0], [8.0, 6.0]]), np.array([10.0, 10.0])
+    found = project_to_simplex(values, totals, np.array([[3.0, 1.0], [1.0, 3.0]]))
+    assert found.tolist() == [[5.0, 5.0], [7.0, 3.0]]

@@ -129,6 +129,56 @@ def test_values_that_no_row_shows_add_where_rows_are(wide):
     np.testing.assert_allclose(np.diagonal(covariance).reshape(5, 8)[:, 7], variances[:, 7])
 
 
+@pytest.mark.parametrize(("places", "adds_up"), [(128, True), (129, False)])
+def test_tables_up_to_a_limit_are_laid_out(places, adds_up):
+    """128 by 128 places by eight jobs are 2^17 numbers, whose shares add up to one to the last digit; of more they do so about."""
+    draw = np.random.default_rng(5)
+    columns = {
+        "one": draw.integers(0, 128, 4_000),
+        "two": draw.integers(0, places, 4_000),
+        "job": draw.integers(0, 8, 4_000),
+    }
+    attributes = (
+        category_attribute("one", 128, Role.OTHER),
+        category_attribute("two", places, Role.OTHER),
+        category_attribute("job", 8),
+    )
+    asked = Tabulation(by=("one", "two", "job"))
+    formula = DecoyRows(gamma_by_attribute={"job": 3}).formula(PublishedRows(attributes, columns), (asked,))
+    sums = formula.shares(Tabulation(by=("one", "two"))).sum(axis=0)
+    assert (np.abs(sums - 1) < 1e-9).all() == adds_up
+
+
+def test_what_is_published_as_it_is_has_no_error_to_expect(wide):
+    """Public attributes alone."""
+    assert (LAW.expected_standard_errors(wide.count_by(("area", "sex"), Selection())) == 0).all()
+
+
+@pytest.mark.parametrize("by", list(itertools.permutations(("area", "sex", "job"))))
+def test_a_drawn_attribute_is_answered_wherever_it_is_asked_for(wide, by):
+    """In all orders of three attributes the same cells have the same number, error and claim."""
+    first = ("area", "sex", "job")
+    law = DecoyRows(gamma_by_attribute={"job": 3})
+    turn = [first.index(name) for name in by]
+    one, other = (Tabulation(by=each) for each in (first, by))
+    left, right = law.formula(wide, (one,)), law.formula(wide, (other,))
+    for said in (
+        lambda each, asked: each.values(asked),
+        lambda each, asked: each.variances(asked),
+        lambda each, asked: each.certainty(asked, 80),
+    ):
+        expected = said(left, one).reshape(5, 2, 8).transpose(turn).ravel()
+        np.testing.assert_allclose(said(right, other), expected)
+
+
+def test_ends_of_what_is_known_and_of_estimates():
+    """Two rows may have been left out of what is known; an estimate can be anything."""
+    claims = np.array([Certainty.BOUNDED, Certainty.ESTIMATED], np.int8)
+    low, high = decoy_counts.certain_ends(np.array([7.0, 9.0]), claims, 2)
+    assert low.tolist() == [7, -np.inf]
+    assert high.tolist() == [9, np.inf]
+
+
 def projected(estimates, total, variances):
     """Nearest numbers that are not negative and add up to a total, by halving the multiple that is taken off."""
     low, high = ((estimates - total) / variances).min() - 1, (estimates / variances).max()
@@ -156,12 +206,16 @@ def test_shares_of_tables_that_fit_add_up_to_one(wide, monkeypatch, largest, add
     cells = np.array([projected(*each, variances) for each in zip(counts @ model.inverse, rows, strict=True)])
     if adds_up:
         np.testing.assert_allclose(found[:, :7].sum(axis=0), 1)
-        # A grain keeps cells open that were cut.
-        cells = np.maximum(cells, 1e-9 * np.outer(rows, margin > 0))
-        for _ in range(5):
-            cells *= (rows / np.maximum(cells.sum(axis=1), 1e-300))[:, None]
-            cells *= margin / np.maximum(cells.sum(axis=0), 1e-300)
-        expected = cells / np.maximum(cells.sum(axis=0), 1e-300)
+        errors = np.maximum(rows, 1e-9)[:, None] * variances
+        steps = errors / (1 + (counts @ model.inverse) ** 2 / errors)
+        for turn in range(11):
+            # Those of values, of which noise gives way most, and those of cells by turns; of values last.
+            cells = (
+                np.array([projected(*each, variances) for each in zip(cells, rows, strict=True)])
+                if turn % 2
+                else np.array([projected(*each) for each in zip(cells.T, margin, steps.T, strict=True)]).T
+            )
+        expected = cells / np.maximum(margin, 1)
     else:
         expected = np.clip(cells / np.maximum(margin, 1), 0, 1)
         assert not np.allclose(expected[:, :7].sum(axis=0), 1)

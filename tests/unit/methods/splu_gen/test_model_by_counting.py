@@ -131,41 +131,43 @@ def _nearest(values, total, steps):
     return np.array([max(value - high * step, 0) for value, step in zip(values, steps, strict=True)])
 
 
+def _turned(rows, totals, steps, axis):
+    """Every value of an attribute by itself: the nearest rows of the others' values that have its total."""
+    made = np.array(
+        [_nearest(each, total, steps) for each, total in zip(np.moveaxis(rows, axis, 0), totals, strict=True)]
+    )
+    return np.moveaxis(made, 0, axis)
+
+
 def test_rows_of_two_drawn_attributes_fit_their_combination_and_the_rows_of_every_value():
-    """By halving and by loops: the nearest rows in units of both attributes' errors, then five rounds of either attribute's rows."""
+    """By halving: the nearest rows in units of both attributes' errors, then five rounds of those that fit either attribute's rows."""
     cells = _joint_cells()
-    models = list(cells.models.values())
-    errors = [
+    one, two = (
         np.array([each.counts @ each.inverse[:, v] ** 2 for v in range(len(each.counts))]) / 120
-        for each in models
-    ]
-    steps = [one * two for one in errors[0] for two in errors[1]]
+        for each in cells.models.values()
+    )
     assert cells.estimates.min() < 0
     for place in range(2):
-        made = _nearest(cells.estimates[place].ravel(), 60, steps).reshape(3, 4)
+        made = _nearest(cells.estimates[place].ravel(), 60, np.outer(one, two).ravel()).reshape(3, 4)
         assert made.min() == 0
-        grain = 1e-9 * np.outer(cells.totals["one"][place], cells.totals["two"][place]) / 60
-        made = np.maximum(made, grain)
         for _ in range(5):
-            for u in range(3):
-                made[u] *= cells.totals["one"][place, u] / made[u].sum()
-            for w in range(4):
-                made[:, w] *= cells.totals["two"][place, w] / made[:, w].sum()
-        np.testing.assert_allclose(cells._rows[place], made, rtol=1e-6, atol=1e-12)
+            made = _turned(made, cells.totals["one"][place], two, 0)
+            made = _turned(made, cells.totals["two"][place], one, 1)
+        np.testing.assert_allclose(cells._rows[place], made, atol=1e-9)
 
 
 def test_shares_of_two_drawn_attributes_add_up_to_the_rows_of_each_value():
-    """Whatever few rounds of fitting leave: the rows of an attribute's own values are fitted last."""
+    """Whatever few rounds of fitting leave: the rows of an attribute's own values are fitted last, by halving."""
     cells = _joint_cells()
-    for name, axis in (("one", 1), ("two", 2)):
-        fitted = cells._rows.sum(axis=3 - axis)
-        scaled = cells._rows * np.expand_dims(cells.totals[name] / fitted, 3 - axis)
-        of_others = np.moveaxis(scaled, axis, -1)
-        np.testing.assert_allclose(cells.shares(name), of_others / cells.models[name].counts)
-        np.testing.assert_allclose(
-            cells.shares(name).sum(axis=1) * cells.models[name].counts, cells.totals[name]
-        )
-    assert not np.allclose(cells._rows.sum(axis=2), cells.totals["one"], rtol=1e-9)
+    one, two = (each.counts @ each.inverse**2 for each in cells.models.values())
+    for name, axis, steps in (("one", 0, two), ("two", 1, one)):
+        counts = cells.models[name].counts
+        for place in range(2):
+            made = _turned(cells._rows[place], cells.totals[name][place], steps, axis)
+            np.testing.assert_allclose(
+                cells.shares(name)[place], np.moveaxis(made, axis, 1) / counts, atol=1e-9
+            )
+        np.testing.assert_allclose(cells.shares(name).sum(axis=1) * counts, cells.totals[name])
 
 
 def test_rows_of_two_drawn_attributes_are_the_same_in_either_order():

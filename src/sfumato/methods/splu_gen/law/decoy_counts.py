@@ -69,9 +69,9 @@ class DecoyCounts(Formula):
         attribute: str,
         model: DecoyModel,
         require_law: Callable[[DecoyModel, str], None],
-        most_left_out: int = 0,
+        most_left_out: int,
         *,
-        is_drawn_alone: bool = True,
+        is_drawn_alone: bool,
     ) -> None:
         self.schema = published.schema
         self.is_drawn_alone = is_drawn_alone

@@ -16,7 +16,7 @@ from the same draws. More attributes have one such term each, and one for every 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 
@@ -27,7 +27,7 @@ from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_o
 from sfumato.methods.splu_gen.law.model import ROUNDS, DecoyModel, Predicate
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
-from sfumato.values.feasibility import project_to_simplex, rake_axes, scale_axis
+from sfumato.values.feasibility import project_to_simplex
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,7 @@ class JointCells:
         """Share of each of an attribute's rows that satisfies them, ``(combinations, the others' sums, size)``."""
         counts, others = self.models[name].counts, [each for each in self.models if each != name]
         # The own rows last, whatever the rounds of fitting left: over all combinations shares add up to one.
-        fitted = scale_axis(self._rows, self._axis(name), self.totals[name])
-        moved = np.moveaxis(fitted, self._axis(name), 1)
+        moved = np.moveaxis(self._with_totals(self._rows, name), self._axis(name), 1)
         summed = contract(moved, [None, None, *(self.weights[each] for each in others)])
         found = np.moveaxis(summed, 1, -1)
         # A value that no published row shows has no rows to share out.
@@ -111,13 +110,29 @@ class JointCells:
         First those of rare values, which err little, move little (:meth:`DecoyModel.within_rows` says why): all alike, the noise of
         frequent values would take the few rows that rare ones have.
         """
-        errors = [each.relative_variances for each in self.models.values()]
-        steps = reduce(np.multiply.outer, errors).ravel()
         flat = self.estimates.reshape(len(self.estimates), -1)
-        near = project_to_simplex(flat, flat.sum(axis=1), steps)
-        # By name: a few rounds are not the end of fitting, and a question asked in another order has the same errors.
-        margins = {self._axis(name): self.totals[name] for name in sorted(self.totals)}
-        return rake_axes(near.reshape(self.estimates.shape), margins, rounds=ROUNDS)
+        rows = project_to_simplex(flat, flat.sum(axis=1), self._steps(self.models)).reshape(
+            self.estimates.shape
+        )
+        for _ in range(ROUNDS):
+            # By name: a few rounds are not the end of fitting, and a question asked in another order has the same errors.
+            for name in sorted(self.totals):
+                rows = self._with_totals(rows, name)
+        return rows
+
+    def _with_totals(self, rows: Floats, name: str) -> Floats:
+        """The nearest rows that are not negative and have those of an attribute's values in every combination."""
+        moved = np.moveaxis(rows, self._axis(name), 1)
+        flat = moved.reshape(-1, math.prod(moved.shape[2:]))
+        steps = self._steps(each for each in self.models if each != name)
+        made = project_to_simplex(flat, self.totals[name].ravel(), steps).reshape(moved.shape)
+        return np.moveaxis(made, 1, self._axis(name))
+
+    def _steps(self, names: Iterable[str]) -> Floats:
+        """How far cells of some attributes err beside each other, flat."""
+        return np.asarray(
+            reduce(np.multiply.outer, [self.models[name].relative_variances for name in names])
+        ).ravel()
 
     def _axis(self, name: str) -> int:
         return 1 + list(self.models).index(name)

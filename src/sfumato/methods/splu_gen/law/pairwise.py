@@ -130,12 +130,10 @@ def iterate(
         following = _round(current[active], published[active], gammas, transition)
         previous = current[active]
         # A state that is empty stays so and has no relative change; one that dies out would go on to the last digit.
-        moved = np.divide(
-            np.abs(following - previous), previous, out=np.zeros_like(previous), where=previous > EMPTY
-        )
+        has_moved = (previous > EMPTY) & (np.abs(following - previous) > tolerance * previous)
         current[active] = following
         rounds[active] += 1
-        active = active[moved.reshape(len(active), -1).max(axis=1) > tolerance]
+        active = active[has_moved.reshape(len(active), -1).any(axis=1)]
         if not active.size:
             break
     return current, rounds

@@ -57,7 +57,7 @@ class SeveralDecoys(Formula):
         models: Callable[[str], DecoyModel],
         published: Published,
         asked: Sequence[Tabulation],
-        most_left_out: int = 0,
+        most_left_out: int,
     ) -> None:
         self.number_of_rows = published.number_of_rows
         self.schema = published.schema
