@@ -59,6 +59,15 @@ def test_small_quotas_are_rounded_by_their_own_variance():
     np.testing.assert_allclose(cut((191, 3, 6), rows_per_group=10.0)[:3, :3], expected, rtol=1e-6)
 
 
+def test_quotas_of_a_group_are_those_of_all_rows():
+    """Two groups of 200 rows cut to 10: of all rows .5, .49 and .01 have each value, so that quotas vary by 1/6, 1/6 and .09."""
+    variances = np.array([1 / 6, 1 / 6, 0.1 * 0.9])
+    expected = 20**2 * (np.diag(variances) - np.outer(variances, variances) / variances.sum())
+    found = cut((150, 47, 3), (50, 149, 1), rows_per_group=10.0)
+    np.testing.assert_allclose(found[:3, :3], expected, rtol=1e-6)
+    np.testing.assert_allclose(found[3:, 3:], expected, rtol=1e-6)
+
+
 def test_a_value_that_nobody_has_takes_no_part_in_the_rounding():
     """Quotas 5 and 5 vary by 1/6 each, against each other."""
     expected = 4 / 12 * np.array([[1, -1, 0], [-1, 1, 0], [0, 0, 0]])

@@ -268,7 +268,8 @@ def test_what_is_known_has_no_slope_beyond_what_a_row_can_change():
         # Then no less than 1/6 over w, which is all that is known beyond 2.
         (1.8, 1 / 10.8),
         (3.0, 1 / 18),
-        (0.9, 0.0),
+        # A group that was not cut has no copies.
+        (1.0, 0.0),
     ],
 )
 def test_copies_where_factors_are_estimated(factor, of_copies):
@@ -356,3 +357,17 @@ def test_covariances_of_sums_that_are_given_are_those_of_single_values_and_have_
     np.testing.assert_allclose(found, left.T @ single @ right, rtol=1e-9)
     variances = formula.variances(sums, np.eye(SIZE), inverse)
     np.testing.assert_allclose(np.diagonal(single, axis1=1, axis2=2), variances, rtol=1e-9)
+
+
+def test_what_rounding_leaves_of_a_large_group_is_nothing():
+    """A billion rows with any value: all terms cancel, and what is left of them grows with the rows."""
+    rows = np.array([[3e8 + 7, 2e8 + 1, 1e8 + 3, 4e8 + 9]])
+    sizes = rows.sum(axis=1)
+    blocks = GroupBlocks({}, rows, sizes, np.zeros(1, np.int64), sizes, has_outside=False)
+    selector = np.ones((SIZE, 1))
+    for factor in (1.0, 1.7, 30.0):
+        formula = replace(sampling(factor), distortion=UniformDistortion(retention=0.3, size=SIZE))
+        sums = formula.add_up(blocks, np.ones(1, bool), np.zeros(1, np.int64), 1, adds_drawing=False)
+        kernel = formula.distortion.inverse() @ selector
+        assert formula.variances(sums, selector, kernel).item() == 0
+        assert formula.covariances(sums, (selector, selector), (kernel, kernel)).item() == 0

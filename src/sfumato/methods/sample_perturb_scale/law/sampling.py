@@ -105,9 +105,9 @@ class Sampling:
             relative_variance = 3 - worst - 2 / worst
         if self.has_estimated_factors:
             # Not w itself but what it is about is known: beyond the square root of 2, v is no less than its mean of 1/6.
-            up_to_two = 3 - np.minimum(factor, 2) - 2 / np.minimum(factor, 2)
+            up_to_two = 3 - factor - 2 / factor
             relative_variance = np.minimum(relative_variance, np.maximum(up_to_two, 1 / (6 * factor)))
-        return factor, np.where(factor > 1, relative_variance, 0.0)
+        return factor, relative_variance
 
     def moments(self, selector: AxisMatrix) -> tuple[Floats, Floats]:
         """``E[h^2]`` and ``E[h^3]`` of a row that is inside each sum, ``(k,)`` each."""
@@ -190,7 +190,7 @@ class Sampling:
         if not sums.has_free_totals:
             chosen = contract(copies, [None, selector])
             result -= chosen**2 / positive(copies.sum(axis=1))[:, None]
-        return np.clip(self._without_rounding(result, sums), 0, None)
+        return self._without_rounding(result, sums)
 
     def covariances(
         self, sums: Sums, selectors: tuple[Floats, Floats], kernels: tuple[Floats, Floats]
