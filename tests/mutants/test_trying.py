@@ -64,3 +64,12 @@ def test_other_tests_or_sources_try_everything_anew(tmp_path, tried, monkeypatch
     monkeypatch.setattr(Bench, "_sources", "changed")
     bench(tmp_path).outcomes(SOME[:1])
     assert len(tried) == 3
+
+
+def test_lines_are_recorded_anew_for_other_sources_where_no_other_tests_are_tried(tmp_path, monkeypatch):
+    """A line more above a statement, and its tests would be those of the statement before it."""
+    near, all_of_them = (bench(tmp_path, is_near_only=each)._records for each in (True, False))
+    assert list(near) == list(all_of_them)
+    monkeypatch.setattr(Bench, "_sources", "changed")
+    assert bench(tmp_path, is_near_only=False)._records == all_of_them
+    assert set(bench(tmp_path)._records.values()).isdisjoint(near.values())

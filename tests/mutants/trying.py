@@ -45,8 +45,9 @@ class Bench:
     folder
         For what is written while they run.
     kept
-        Where the lines that tests run are kept, each file of tests once while it is the same; and what became of mutants, while
-        all sources and the tests of their file are the same, so that a run that was stopped goes on.
+        Where the lines that tests run are kept, each file of tests once while it is the same, and where only near tests are
+        tried, all sources too; and what became of mutants, while all sources and the tests of their file are the same, so
+        that a run that was stopped goes on.
     jobs
         Processes at once.
     is_near_only
@@ -157,7 +158,10 @@ class Bench:
     def _records(self) -> dict[Path, Path]:
         # Tests import modules by their names; doctests, collected after them, then find these and make no copies.
         files = sorted(set().union(*self.tests.values()), key=lambda file: (file.is_relative_to("src"), file))
-        return {file: self.kept / f"{_digest(file)}.json" for file in files}
+        # Lines of sources that were changed since are others. Where all tests are tried in the end that costs time alone;
+        # where only those near are, the right ones would be missed and a mutant be called a survivor.
+        of_sources = f"-{self._sources[:32]}" if self.is_near_only else ""
+        return {file: self.kept / f"{_digest(file)}{of_sources}.json" for file in files}
 
     def _reach(self) -> Reach:
         return read(path for path in self._records.values() if path.exists())
