@@ -1,11 +1,12 @@
 """Attack every promise and write the results into ``docs/promises.md``.
 
-``python docs/attack_promises.py`` takes a minute or two. Simulations are seeded, so that the page can be made again;
-exhaustive checks are those of ``tests/exact``.
+``python docs/attack_promises.py`` takes a minute or two. Simulations are seeded, so that the page can be made again, and each is
+run once however often its numbers are asked for; exhaustive checks are those of ``tests/exact``.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 import sys
@@ -103,6 +104,7 @@ def searched_recodings() -> tuple[int, int]:
     return sum(bool(rows_not_anonymous(found, rows, 2, 1)) for rows in tables), len(tables)
 
 
+@functools.cache
 def wards() -> tuple[int, int, float]:
     """Of the ward's rows that show its disease how many are true, of how many; and how many rows show their own value."""
     disease = np.arange(4_000) * 7 % 20
@@ -116,6 +118,7 @@ def wards() -> tuple[int, int, float]:
     return true, shown, own / (RELEASES * disease.size)
 
 
+@functools.cache
 def tied_attributes() -> tuple[int, int]:
     """Of the rows in which two tied attributes agree on a value that 30 of 4,000 hold, how many are true."""
     disease = np.arange(4_000) * 7 % 20
@@ -129,6 +132,7 @@ def tied_attributes() -> tuple[int, int]:
     return true, agreed
 
 
+@functools.cache
 def buckets_twice(l_value: int, releases: int) -> tuple[float, float]:
     """Share of people who are certain after so many releases of buckets, and the mean chance to name their value."""
     values = np.random.default_rng(1).choice(

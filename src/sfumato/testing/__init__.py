@@ -1,9 +1,4 @@
-"""For those who write methods: releases in memory, and the suite that a method must pass.
-
->>> from sfumato.testing import check_method
->>> from sfumato import RandomizedResponse
->>> check_method(RandomizedResponse, releases=30).raise_for_failures()
-"""
+"""For those who write methods: releases in memory, and the suite that a method must pass, :func:`check_method`."""
 
 from sfumato.testing.checking import check_method
 from sfumato.testing.memory import in_memory, redrawn, release_in_memory

@@ -110,7 +110,7 @@ def run_trials(
     """
     population = in_memory(table)
     noise = NoiseSource.seeded(seed)
-    gathered: dict[tuple[Block, Target], _Gathering] = {}
+    gathered: dict[tuple[int, Target], _Gathering] = {}
     blocks: tuple[Block, ...] = ()
     unpublished: list[str] = []
     faults: dict[str, None] = {}
@@ -129,12 +129,13 @@ def run_trials(
         blocks = blocks or blocks_of(release.schema, truths["population"])
         for target in TARGETS:
             asked = Asked(release, target)
-            for block in blocks:
-                if (block, target) not in gathered:
-                    gathered[block, target] = _Gathering(releases, block, target)
-                found = gathered[block, target]
+            for place, block in enumerate(blocks):
+                # By its place: a block is hashed by all that its schema holds.
+                if (place, target) not in gathered:
+                    gathered[place, target] = _Gathering(releases, block, target)
+                found = gathered[place, target]
                 try:
-                    found.take(number, block.ask(asked), block.truth(truths[target]))
+                    found.take(number, block.ask(asked), found.truth(truths[target]))
                 except SfumatoError as refusal:
                     found.refusal = str(refusal)
                 except Exception as fault:  # noqa: BLE001 - whatever a stranger's law raises is a finding
@@ -155,6 +156,13 @@ class _Gathering:
         self.target = target
         self.refusal = ""
         self.arrays = np.full((5, releases, len(block.labels)), np.nan)
+        self._told: tuple[PrivateTable, Floats] | None = None
+
+    def truth(self, table: PrivateTable) -> Floats:
+        """The true numbers of a table; those of the population, which every release is held against, are counted once."""
+        if self._told is None or self._told[0] is not table:
+            self._told = table, self.block.truth(table)
+        return self._told[1]
 
     def take(self, release: int, answers: Answers, truth: Floats) -> None:
         slack = ROUNDING * np.maximum(1, np.abs(truth))

@@ -184,10 +184,11 @@ def _told_apart(cells: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Cells and weights ``(numbers, rest, values)`` with the categories that no weight tells apart made one."""
     for axis in (0, 1):
         moved = np.moveaxis(weights, axis + 1, 0)
-        _, first, place = np.unique(
-            moved.reshape(len(moved), -1), axis=0, return_index=True, return_inverse=True
-        )
-        merging = np.eye(len(first))[place.ravel()]
+        places: dict[bytes, int] = {}
+        # By their bytes, which is several times as quick for the few categories of an axis as sorting rows is.
+        place = [places.setdefault(each.tobytes(), len(places)) for each in moved]
+        first = [place.index(number) for number in range(len(places))]
+        merging = np.eye(len(first))[place]
         cells = np.moveaxis(np.tensordot(merging.T, np.moveaxis(cells, axis, 0), axes=1), 0, axis)
         weights = np.moveaxis(moved[first], 0, axis + 1)
     return cells, weights
