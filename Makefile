@@ -40,6 +40,10 @@ $(VENV)/installed-spark: $(VENV)/installed-dev
 	@$(BIN)/python -m pip install --quiet --editable '.[dev,spark]' && touch $@ \
 	  || echo "Spark is left out: what it needs besides Java could not be installed."
 
+# Bytecode is kept, also where the environment says that it shall not be: both workers, and the processes that tests start, would
+# compile everything anew. Emptied, the variable is as if it were not set.
+test spark-quick: export PYTHONDONTWRITEBYTECODE :=
+
 # Types and the quick part of Spark keep one core each: they go side by side, and the rest then has both.
 test: spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check spark-quick

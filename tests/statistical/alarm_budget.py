@@ -109,8 +109,13 @@ def find_draws(source: str, place: str) -> Iterator[RegisteredCheck]:
     >>> [each.name for each in find_draws('alarm_budget.draw("coin is fair")', "here")]
     ['coin is fair']
     """
-    for node in ast.walk(ast.parse(source)):
-        if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "alarm_budget.draw"):
+    # Most files draw nothing, and taking all of them apart takes a second in each worker process.
+    for node in ast.walk(ast.parse(source)) if "alarm_budget" in source else ():
+        if not (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and ast.unparse(node.func) == "alarm_budget.draw"
+        ):
             continue
         pieces = {keyword.arg: keyword.value for keyword in node.keywords}.get("pieces")
         try:
