@@ -130,7 +130,9 @@ class SwappedCounts(Formula):
         return np.asarray(np.tensordot(self._weights(asked), self.cells, axes=3))
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Unbiased; where that is nothing or less, those of a table without association."""
+        """Unbiased; where that is nothing or less, those of a table without association. None where the counts are exact."""
+        if not self._is_mixed(asked):
+            return np.zeros(len(self._weights(asked)))
         variances = np.diagonal(self.covariance(asked, asked)).copy()
         short = variances <= 0
         if short.any():
@@ -139,7 +141,9 @@ class SwappedCounts(Formula):
         return np.clip(variances, 0, None)
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
-        """Unbiased, added up over the groups."""
+        """Unbiased, added up over the groups; none with what is exact."""
+        if not (self._is_mixed(one) and self._is_mixed(other)):
+            return np.zeros((len(self._weights(one)), len(self._weights(other))))
         if (one, other) not in self._known:
             first, second = self._weights(one), self._weights(other)
             both = first if one == other else np.concatenate([first, second])
@@ -149,9 +153,11 @@ class SwappedCounts(Formula):
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact unless swapped attributes are asked about together with others than those of the groups."""
+        return all_claim(Certainty.ESTIMATED if self._is_mixed(asked) else Certainty.EXACT, number)
+
+    def _is_mixed(self, asked: Tabulation) -> bool:
         swapped = [name in self.law.swapped for name in names_of([asked]) if name not in self.law.within]
-        is_mixed = any(swapped) and not all(swapped)
-        return all_claim(Certainty.ESTIMATED if is_mixed else Certainty.EXACT, number)
+        return any(swapped) and not all(swapped)
 
     def _covariance(self, weights: Floats, of_cells: object) -> Floats:
         """Covariance of sums weighted by ``(numbers, groups, rest, values)``."""
