@@ -39,6 +39,14 @@ def test_a_member_is_found_by_its_name_alone(family, name, member):
     assert again.find("../base") is None
 
 
+def test_a_member_that_was_found_is_not_looked_for_again(monkeypatch):
+    """Whoever opens many releases asks for the same law; the package's folders are read for the first."""
+    again = Family(LAWS.package, LAWS.base, LAWS.tag, module=LAWS.module)
+    found = again.find("perturbed-rows")
+    monkeypatch.setattr(again, "_own_modules", list)
+    assert again.find("perturbed-rows") is found is not None
+
+
 @each_member
 def test_names_are_words_with_hyphens(family, name, member):
     """As they are typed on the command line."""

@@ -13,6 +13,7 @@ from sfumato import NoisyMarginals, RandomizedResponse
 from sfumato.analysis.classifying import grow_tree, prediction_error
 from sfumato.analysis.classifying.growing import NOT_TOLD, try_split
 from sfumato.analysis.classifying.rows import codes_of_rows
+from sfumato.analysis.measures import measure
 from sfumato.analysis.naive_bayes import CountNaiveBayes
 from sfumato.data.coded_rows import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
@@ -52,6 +53,21 @@ def test_without_noise_the_first_split_is_the_reference_split():
     weights = inner.n_node_samples / inner.n_node_samples[0]
     decrease = inner.impurity[0] - (weights[1:] * inner.impurity[1:]).sum()
     np.testing.assert_allclose(tree.root.decrease, decrease, rtol=1e-9)
+
+
+def test_a_split_has_the_numbers_of_the_measure_and_asks_for_no_range(monkeypatch):
+    """Ranges take second derivatives along all pairs of directions, and no split is chosen by them."""
+    noisy = KnownCounts((A, C), [[400, 100], [150, 350]], 80)
+    measured = measure(noisy, "a", "c", only=["gini-decrease"])["gini-decrease"]
+
+    def spread(*_):
+        raise AssertionError("a range was asked for")
+
+    monkeypatch.setattr("sfumato.analysis.differentiation.noise_spread", spread)
+    monkeypatch.setattr("sfumato.analysis.measures.measuring.noise_spread", spread)
+    split = try_split(noisy, "c", "a", "")
+    assert split.decrease == measured.estimate
+    assert split.raw == pytest.approx(measured.estimate + measured.noise_bias, rel=1e-12)
 
 
 def test_without_noise_a_whole_tree_predicts_the_majority_of_every_cell():

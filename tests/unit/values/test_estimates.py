@@ -136,6 +136,17 @@ def test_a_combination_claims_what_its_weakest_term_does():
     assert found.variances.tolist() == [16.0, 0.0, 9.0, 0.0]
 
 
+def test_of_sums_of_what_nothing_is_certain_of_nothing_is_certain_but_the_empty_one():
+    """By hand: 1 and -2 times an open number reach everywhere; no terms at all add up to exactly 0."""
+    one = Estimates.with_covariance(np.array([5.0, 7.0]), np.diag([4.0, 9.0]))
+    sums = one.linear(np.array([[1.0, -2.0], [0.0, 0.0]]))
+    assert sums.certainty.tolist() == [Certainty.ESTIMATED, Certainty.EXACT]
+    least, most = sums.ends()
+    assert least.tolist() == [-np.inf, 0.0]
+    assert most.tolist() == [np.inf, 0.0]
+    assert sums.variances.tolist() == [40.0, 0.0]
+
+
 def test_a_ratio_keeps_bounds_where_its_denominator_cannot_be_zero():
     """10 over 15 to 25; an estimate below gives none."""
     found = CLAIMS.ratios([[1, 0, 0], [1, 0, 0]], [[0, 1, 0], [0, 0, 1]])

@@ -11,7 +11,7 @@ from sfumato.analysis.asking import Classification, Countable, Crossed, ask_cell
 from sfumato.analysis.classifying.tree import Node, Tree
 from sfumato.analysis.group_tables import GroupTable
 from sfumato.analysis.measures import MEASURES
-from sfumato.analysis.measures.measuring import value_of
+from sfumato.analysis.measures.noise import without_noise
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
@@ -176,12 +176,12 @@ def try_split(release: Countable, of: str, feature: str, where: str) -> Split | 
     try:
         crossed = _merged(asked, places)
         crossed.refuse_empty_margins("no split is defined")
-        found = value_of(MEASURES["gini-decrease"], crossed, 1.0, "table")
+        decrease, raw = without_noise(MEASURES["gini-decrease"], crossed)
         codes = np.indices(crossed.shape).reshape(2, -1)
         tested = GroupTable(crossed.counts, np.vstack([np.zeros_like(codes[:1]), codes])).judge()
     except NoSolutionError:
         return None
-    return Split(feature, found.estimate, found.estimate + found.noise_bias, tested.p_value)
+    return Split(feature, decrease, raw, tested.p_value)
 
 
 def _told_apart(table: Crossed, axis: int, most: int) -> Integers:

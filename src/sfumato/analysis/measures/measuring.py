@@ -13,12 +13,13 @@ from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_
 from sfumato.analysis.differentiation import differentiate, noise_bias, noise_spread
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
-from sfumato.analysis.routine import carry, drawing, quadratic_interval
+from sfumato.analysis.measures.noise import covariance_about, of_counts
+from sfumato.analysis.routine import carry, quadratic_interval
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
 from sfumato.values.charts import separate_intervals
-from sfumato.values.estimates import Estimates, normal_quantile
+from sfumato.values.estimates import normal_quantile
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.score_intervals import heavier_quantiles
@@ -275,10 +276,7 @@ def value_of(
         limit = _limit(declared, table)
         return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing, limit=limit)
 
-    def formula(numbers: Any) -> Any:
-        rows = numbers.sum()
-        return declared.formula((numbers / rows).reshape(table.shape), rows)
-
+    formula = of_counts(declared, table.shape)
     raw = float(np.real(formula(counts.values + 0j)))
     carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
     error, bias = float(carried.standard_errors[0]), 0.0
@@ -314,14 +312,6 @@ def _from_draws(
         return replace(value, std_error=math.nan, low=declared.lowest, high=declared.highest)
     ends = [float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in (low, high)]
     return replace(value, std_error=error * declared.slope(raw - value.noise_bias), low=ends[0], high=ends[1])
-
-
-def covariance_about(counts: Estimates, target: Target) -> Floats:
-    """Of the counts about the target: a measure of a draw is too large by the draw's noise as well."""
-    assert counts.covariance is not None
-    if target == "table":
-        return counts.covariance
-    return np.asarray(counts.covariance + drawing(np.eye(counts.values.size), counts.values))
 
 
 def _missing(declared: Measure, table: Crossed) -> str:

@@ -15,11 +15,11 @@ from sfumato.analysis.measures.declarations import MEASURES
 from sfumato.analysis.measures.measuring import (
     Interval,
     MeasuredValue,
-    covariance_about,
     half_width_of,
     refuse_unknown_interval,
     value_of,
 )
+from sfumato.analysis.measures.noise import covariance_about
 from sfumato.analysis.rules.bits import ItemSet, joined
 from sfumato.analysis.rules.items import Item
 from sfumato.analysis.rules.result import FrequentSet, Rule
