@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chi2
 
 from known_counts import KnownCounts
-from perturbed_counts import REPLICATES, estimated, matrix_of, publish
+from perturbed_counts import REPLICATES, TWIN_REPLICATES, estimated, matrix_of, publish
 from published_rows import category_attribute
 from sfumato.analysis.independence import independence
 from sfumato.analysis.unknown_distortion.suspicion import expected_margin, quadratic_test
@@ -51,7 +51,7 @@ STRATA = np.einsum("z,za,zy->azy", [0.5, 0.5], [[0.75, 0.25], [0.3, 0.7]], [[0.7
 def test_conditional_independence_through_the_law_keeps_its_level(alarm_budget):
     """Null: rejected at 5 % in 5 % of releases. Statistic: number, exact binomial. 1,000 releases, z kept by 0.7.
 
-    Twin: the same test within published groups of z, which rejects nearly always.
+    Twin: the same test within published groups of z, of the first 200, which rejects nearly always.
     """
     check = alarm_budget.draw("level of the test of conditional independence")
     a, z, y = (category_attribute(name, 2) for name in "azy")
@@ -64,14 +64,16 @@ def test_conditional_independence_through_the_law_keeps_its_level(alarm_budget):
     matrix = matrix_of((a, z, y), law)
     draw = np.random.default_rng(check.seed)
     rejected = published_rejected = 0
-    for _ in range(REPLICATES):
+    for number in range(REPLICATES):
         seen = publish(draw, draw.multinomial(6_000, STRATA.ravel()), matrix)
         through = estimated(law, (a, z, y), seen)
         rejected += independence(through, "a", "y", given=["z"]).p_value < 0.05
-        as_it_is = KnownCounts((a, z, y), seen)
-        published_rejected += independence(as_it_is, "a", "y", given=["z"]).p_value < 0.05
+        if number < TWIN_REPLICATES:
+            as_it_is = KnownCounts((a, z, y), seen)
+            published_rejected += independence(as_it_is, "a", "y", given=["z"]).p_value < 0.05
     alarm_budget.assert_passes(alarm_budget.binomial_p_value(rejected, REPLICATES, 0.05), check)
-    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(published_rejected, REPLICATES, 0.05), check)
+    twin = alarm_budget.binomial_p_value(published_rejected, TWIN_REPLICATES, 0.05)
+    alarm_budget.assert_rejects(twin, check)
 
 
 def test_published_rows_keep_the_level_and_lose_the_power_that_is_reported(alarm_budget):
