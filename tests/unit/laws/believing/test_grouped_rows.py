@@ -35,6 +35,14 @@ def test_rows_of_cut_groups_are_counted_as_those_that_were_drawn():
     np.testing.assert_allclose(found.channel, DISTORTION.dense())
 
 
+def test_without_public_attributes_all_rows_are_one_group():
+    """Of a single combination of nothing."""
+    found = GroupedRows.of(table().count_occupied(["job"]), (), "job", np.eye(4))
+    assert found.combinations.shape == (1, 0)
+    assert found.counts.tolist() == [[46, 9, 8, 7]]
+    assert found.kept.tolist() == [1]
+
+
 def test_values_that_were_not_perturbed_are_seen_as_they_are():
     """The note of the same drawn rows, whatever their job; by sex, women first."""
     found = law(rows_per_group=10.0).grouped_rows(table(), ("sex",), "note")

@@ -10,6 +10,17 @@ from sfumato.laws.believing import GroupBeliefs, GroupedRows
 CHANNEL = np.array([[0.9, 0.1], [0.1, 0.9]])
 
 
+class Steady:
+    """Draws the same number, whatever is asked."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def random(self, size):
+        """So much of the whole."""
+        return np.full(size, self.number)
+
+
 class Lowest:
     """Draws the smallest number there is, whatever is asked."""
 
@@ -48,3 +59,24 @@ def test_a_draw_of_nothing_is_still_a_row_that_there_is(values):
     some = beliefs(np.array([[0.0, 3.0]]), np.ones(1))
     shown = some._own_rows(np.array([0]), np.array([0]), np.array([values]), Lowest())
     assert shown.tolist() == [1]
+
+
+UNEVEN = np.array([[1.0, 0.0, 0.0], [0.2, 0.3, 0.5], [0.0, 0.0, 1.0]])
+"""The first value shows itself alone, and so does the last."""
+
+
+@pytest.mark.parametrize(("drawn", "shown"), [(0.0, 1), (0.37, 1), (0.38, 2), (0.99, 2)])
+def test_what_none_of_the_others_can_show_is_the_own_row(drawn, shown):
+    """Four have the first value, and one the second, which alone shows the second and the third: by 0.3 and 0.5, 3 in 8 and 5 in 8."""
+    some = beliefs(np.array([[3.0, 1.0, 1.0]]), np.ones(1), UNEVEN)
+    values = np.array([0, 0, 0, 0, 1])
+    found = some._own_rows(np.array([0]), np.zeros(5, np.int64), values, Steady(drawn))
+    assert found.tolist() == [0, 0, 0, 0, shown]
+
+
+@pytest.mark.parametrize(("drawn", "shown"), [(0.0, 0), (0.74, 0), (0.76, 1), (0.99, 1)])
+def test_a_person_whose_value_no_row_shows_may_have_any(drawn, shown):
+    """Nobody shows the third value, which shows itself alone: three rows in four show the first value, one the second."""
+    some = beliefs(np.array([[3.0, 1.0, 0.0]]), np.ones(1), UNEVEN)
+    found = some._own_rows(np.array([0]), np.zeros(4, np.int64), np.array([0, 0, 0, 2]), Steady(drawn))
+    assert found.tolist() == [0, 0, 0, shown]

@@ -67,6 +67,26 @@ def test_published_values_of_the_rows_of_a_true_group():
     np.testing.assert_allclose(published_values(PUBLISHED, [TOWN, JOB], PRIOR), found)
 
 
+def test_groups_by_two_perturbed_attributes():
+    """Rows of every town, age and job shown, by Bayes to every one that they may be: linked, and with the job as shown."""
+    age = np.array([[0.6, 0.4], [0.1, 0.9]])
+    generator = np.random.default_rng(1)
+    published, prior = generator.integers(0, 9, (2, 2, 3)).astype(float), generator.random((2, 2, 3))
+    linked, shown_values = np.zeros((2, 2, 3)), np.zeros((2, 2, 3))
+    for shown in np.ndindex(2, 2, 3):
+        weights = {
+            true: prior[true] * TOWN[true[0], shown[0]] * age[true[1], shown[1]] * JOB[true[2], shown[2]]
+            for true in np.ndindex(2, 2, 3)
+        }
+        for true, weight in weights.items():
+            rows = published[shown] * weight / sum(weights.values())
+            linked[true] += rows
+            shown_values[true[0], true[1], shown[2]] += rows
+    matrices = [TOWN, age, JOB]
+    np.testing.assert_allclose(linked_counts(published, matrices, prior), linked)
+    np.testing.assert_allclose(published_values(published, matrices, prior), shown_values)
+
+
 def test_groups_by_two_attributes_of_which_one_is_true():
     """Each category of the true one is a table of its own."""
     published = np.stack([PUBLISHED, PUBLISHED[::-1] + 1], axis=1)

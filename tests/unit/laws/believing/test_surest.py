@@ -12,7 +12,7 @@ from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import pooled_counts
 from sfumato.laws.believing.judging import choose_leaning, some_groups
 from sfumato.laws.believing.leaning import Leaning, leaning_counts
-from sfumato.laws.believing.surest import Correction, choose_correction
+from sfumato.laws.believing.surest import CERTAIN, Correction, choose_correction
 
 KEPT = np.array([[0.7, 0.15, 0.15], [0.15, 0.7, 0.15], [0.15, 0.15, 0.7]])
 
@@ -32,6 +32,15 @@ def test_no_correction_changes_nothing():
     np.testing.assert_allclose(Correction().apply(counts), counts)
     certain = np.array([[0.0, 5.0, 0.0], [0.0, 0.0, 0.0]])
     assert Correction(offset=-1.0, slope=0.3).apply(certain).tolist() == certain.tolist()
+
+
+def test_what_is_certain_stays_so():
+    """From all but a billionth on, the end included; a little less is corrected."""
+    sure = np.array([[CERTAIN, 1 - CERTAIN]])
+    assert sure.sum() == 1
+    assert Correction(1.0, 1.0).apply(sure).tolist() == sure.tolist()
+    less = np.array([[1 - 1e-8, 1e-8]])
+    np.testing.assert_allclose(Correction(1.0, 1.0).apply(less)[0, 1], 1 / (1 + math.e * 1e8), rtol=1e-6)
 
 
 def test_groups_on_several_axes_are_corrected_one_by_one():

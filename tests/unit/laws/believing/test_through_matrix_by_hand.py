@@ -114,6 +114,13 @@ def test_what_groups_of_two_rows_say_of_the_concentration(counts, expected):
     assert choose_concentration(np.array(counts), np.eye(2), prior, np.random.default_rng(1)) == expected
 
 
+def test_a_value_that_nobody_shows_or_is_believed_to_have_says_nothing():
+    """Groups of one value each, and a third value that is impossible: they are believed by themselves, as without it."""
+    counts = np.array([[20.0, 0.0, 0.0], [0.0, 20.0, 0.0]] * 30)
+    prior = np.tile([0.5, 0.5, 0.0], (60, 1))
+    assert choose_concentration(counts, np.eye(3), prior, np.random.default_rng(1)) == 0.3
+
+
 def test_concentrations_are_tried_about_in_quarters():
     """From ten thousand, which is as good as any more, to a thousand, and then by factors of four, give or take a sixth."""
     ratios = [first / second for first, second in itertools.pairwise(CONCENTRATIONS)]
