@@ -162,6 +162,18 @@ def test_a_correction_is_judged_by_fits_to_four_fifths(monkeypatch, cells):
         np.testing.assert_array_equal(found, fold[part])
 
 
+@pytest.mark.parametrize("groups", [100_000, 100_001])
+def test_a_hundred_thousand_cells_judge_a_correction(monkeypatch, groups):
+    """And not one more; nothing is fitted here."""
+    judged = []
+    monkeypatch.setattr(judging, "choose_correction", lambda fits, *_: judged.append(len(fits[0])))
+    monkeypatch.setattr(judging, "pooled_counts", lambda published, *_, **__: published)
+    monkeypatch.setattr(judging, "leaning_counts", lambda published, *_, **__: published)
+    rows = np.broadcast_to(np.ones(1), (groups, 1))
+    judging._correction(rows, [None, None], [0 * rows], Leaning(1.0), None)
+    assert judged == [100_000]
+
+
 @pytest.mark.parametrize("has_peaks", [False, True])
 def test_a_fit_is_corrected_at_its_end(has_peaks):
     """The same fit, corrected once."""
