@@ -347,6 +347,18 @@ def test_as_many_rounds_as_values_solve_for_many_values(monkeypatch):
     np.testing.assert_allclose(found @ buckets.co_occurrence, right, rtol=1e-6, atol=1e-6)
 
 
+def test_a_direction_without_curvature_is_none_in_large_tables_too():
+    """Ninety thousand pairs of the first value and one of three others: rounding of large sums is no curvature."""
+    places = np.stack([np.zeros(90_000), np.arange(90_000) % 3 + 1], axis=1)
+    buckets = composition(places, 5)
+    assert buckets.rank == 3
+    # Differences of the others are determined, the first value is not; the last nobody has.
+    asked = np.array(
+        [[0.0, 1, -1, 0, 0], [0, 1, 0, -1, 0], [1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 1]]
+    )
+    assert buckets.determines(asked).tolist() == [True, True, False, False, True]
+
+
 def test_values_are_scaled_to_ones_on_the_diagonal():
     """Of A'KA by hand, K one over the size: a value twice in a bucket of three has 4/3 there; nobody's value stays out."""
     places = np.array([[0, 0, 1], [2, 1, -1], [3, 0, 2]], np.int32)

@@ -78,8 +78,8 @@ def bucketed_posterior(
     if not targets.are_members:
         return Posterior(found, targets.index)
     people = read_people(published, buckets, targets.names, seed=0)
-    likelihoods = prior.at(targets.names, people.combinations) / prior.margin
-    beliefs = bucket_beliefs(people, likelihoods)
+    # Beliefs are likelihoods times the shares of values: a factor for each value, which every way of giving them has alike.
+    beliefs = bucket_beliefs(people, prior.at(targets.names, people.combinations))
     places = places_among(targets.combinations, people.combinations)
     known = places >= 0
     found[known] = beliefs[places[known]]
