@@ -191,7 +191,7 @@ def test_sizes_of_buckets_add_up_over_batches_of_any_length():
     batches = [batch_of(1, 3, 3), batch_of(), batch_of(2), batch_of(4, 1, 1, 4)]
     for order in itertools.permutations(batches):
         assert sizes_of_buckets(order, 4).tolist() == [3, 1, 2, 2]
-    assert sizes_of_buckets([], 4).tolist() == []
+    assert sizes_of_buckets([], 4).tolist() == sizes_of_buckets([batch_of()], 4).tolist() == []
 
 
 @pytest.mark.parametrize("numbers", [(0, 1), (1, 5), (0, 5)])

@@ -360,8 +360,10 @@ def test_expected_errors_of_six_pairs_by_hand():
     counts = np.array([[2, 2, 2, 0], [2, 2, 2, 0]])
     found = law.expected_standard_errors(CountTable((SCHEMA["sex"], job), counts))
     np.testing.assert_allclose(found, np.sqrt([[8 / 3, 8 / 3, 8 / 3, 0]] * 2))
-    nobody = law.expected_standard_errors(CountTable((SCHEMA["sex"], job), 0 * counts))
-    assert not nobody.any()
+    for of_women in (0, 4):
+        # Nobody's rows, or everybody's: whose they are is known.
+        counts = np.array([[of_women] * 3 + [0], [0] * 4])
+        assert not law.expected_standard_errors(CountTable((SCHEMA["sex"], job), counts)).any()
 
 
 def test_a_thousand_million_rows_are_previewed_by_some_of_them():

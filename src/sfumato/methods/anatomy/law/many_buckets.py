@@ -172,7 +172,8 @@ class ManyBuckets:
     def _dealing(self, spreads: Floats, gram: Alike, triples: Together) -> Alike:
         """``A'K diag(A s) KA - sum_u s_u C_u' C_u / f_u``, as for single buckets."""
         kinds, sizes = range(len(self.sizes)), self.sizes
-        # Over the third value u: those of its kind that are neither v nor w, and v and w themselves.
+        # Over the third value u: those of its kind that are neither v nor w, and v and w themselves. Where there are not so
+        # many of a kind, there is no chance either.
         own = np.array(
             [
                 spreads[c] * triples.chance(c)
@@ -185,8 +186,7 @@ class ManyBuckets:
                 [
                     (spreads[c] + spreads[d]) * triples.chance(c, d)
                     + sum(
-                        spreads[u] * max(sizes[u] - (u == c) - (u == d), 0) * triples.chance(c, d, u)
-                        for u in kinds
+                        spreads[u] * (sizes[u] - (u == c) - (u == d)) * triples.chance(c, d, u) for u in kinds
                     )
                     for d in kinds
                 ]
