@@ -11,6 +11,7 @@ from noisy_rows import FRAGMENTS, LONG, MATRIX, NOISE
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.columnized_counts.law.columns import LongColumns
 from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
+from sfumato.methods.columnized_counts.law.size import NoisyTotal
 from sfumato.values.selection import Selection, Tabulation
 
 
@@ -86,3 +87,13 @@ def test_where_every_unit_is_published_nobody_is_left():
     assert (found.left_open.high - found.values).tolist() == [0, 0, 41]
     alone = law.estimate(FRAGMENTS, Tabulation(where=Selection((("item", (2,)),))))
     assert alone.values.tolist() == [9]
+
+
+def test_a_noisy_number_of_units_makes_what_is_left_less_sure():
+    """Sixty with noise of its own: item k may have 51 more, with the error of its one fragment and that of 60 less 9."""
+    total = NoisyTotal(count=60, epsilon=0.5)
+    law = LONG.model_copy(update={"public_size": None, "total": total})
+    found = law.estimate(FRAGMENTS, Tabulation(by=("item",)))
+    assert (found.left_open.high - found.values).tolist() == [10, 10, 51]
+    errors = math.sqrt(NOISE) + math.sqrt(total.noise.variance + NOISE)
+    assert found.left_open.high_variances[2] == pytest.approx(errors**2)
