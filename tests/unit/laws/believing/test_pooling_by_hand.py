@@ -260,6 +260,11 @@ def test_what_categories_say_of_values_is_multiplied():
     np.testing.assert_allclose(
         careful[0, 0], 0.75 * sharper / sharper.sum() + 0.25 * np.array([2 / 3, 1 / 3]), rtol=1e-6
     )
+    # Of the other category 6 in 8 and 1 in 4: squared, what both say is 9^2 times as strong for the first value, not 9 times.
+    squared = np.array([2 / 3 * (6 / 8 * 6 / 8) ** 2, 1 / 3 * (1 / 4 * 1 / 4) ** 2])
+    np.testing.assert_allclose(
+        careful[0, 1], 0.75 * squared / squared.sum() + 0.25 * np.array([2 / 3, 1 / 3]), rtol=1e-6
+    )
     # Groups lean on it with as many rows as is said, here with none of their own: 4 of 4 rows.
     empty = published * np.array([0.0, 1.0]).reshape(2, 1, 1)
     np.testing.assert_allclose(leaning_counts(empty, matrices, plain, codes=codes)[0].sum(), 0.0, atol=1e-6)
