@@ -39,3 +39,9 @@ def test_more_cells_than_fit_are_refused():
     with pytest.raises(TooLargeError, match=r"50,005,000 cells, and at most 50,000,000 fit.*a0"):
         occupied_groups(largest, 0)
     assert occupied_groups(largest, 1)[1].shape == (2, 10_001)
+    four = OccupiedCounts(attributes(2, 5_000, 30, 10_001), (np.array([1]),) * 4, np.ones(1, int))
+    with pytest.raises(TooLargeError, match=r"1,500,150,000 cells.*perturbed attributes \(a1, a2\) out of"):
+        occupied_groups(four, 1)
+    many = (np.arange(5_000), np.zeros(5_000, int))
+    with pytest.raises(TooLargeError, match=r"perturbed attributes \(none\) out of"):
+        occupied_groups(OccupiedCounts(attributes(5_000, 10_001), many, np.ones(5_000, int)), 1)

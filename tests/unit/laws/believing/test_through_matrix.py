@@ -49,6 +49,14 @@ def test_a_unique_row_that_nothing_distorted_is_read_off():
     assert beliefs[0].tolist() == [0, 0, 1]
 
 
+def test_a_value_that_cannot_show_what_is_shown_leaves_the_others_as_likely_as_they_were():
+    """Two of three values show the middle one as often as each other, and were believed two to one; the last shows itself alone."""
+    channel = np.array([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+    rows = GroupedRows(np.array([[0]]), np.array([[0.0, 1.0, 0.0]]), channel, np.ones(1))
+    beliefs = GroupBeliefs(rows, np.array([[0.6, 0.3, 0.1]]), SURE_OF_PRIOR).of_members(np.array([0]))
+    np.testing.assert_allclose(beliefs, [[2 / 3, 1 / 3, 0]], atol=1e-9)
+
+
 def test_undistorted_rows_of_a_group_are_its_shares():
     """The own row left out of the composition and put back as evidence: neither counted twice nor lost."""
     rows = group((3, 1, 0), channel=np.eye(3))
