@@ -192,6 +192,22 @@ def test_a_value_of_one_row_has_an_error():
     assert not found[:, 4].any()
 
 
+@pytest.mark.parametrize(
+    ("places", "values", "is_sparse"), [(3, 15, False), (3, 16, True), (2, 10, False), (2, 11, True)]
+)
+def test_pairs_of_places_are_taken_from_five_times_as_many_values_on(monkeypatch, places, values, is_sparse):
+    """Than a bucket has places; fewer values are quicker row by row."""
+    by_pairs = []
+    monkeypatch.setattr(
+        BucketComposition,
+        "_gram_by_pairs",
+        lambda self, _: by_pairs.append(self) or np.eye(self.number_of_values),
+    )
+    buckets = BucketComposition(np.arange(places, dtype=np.int32)[np.newaxis], values)
+    assert buckets.co_occurrence.shape == (values, values)
+    assert bool(by_pairs) is is_sparse
+
+
 def test_pairs_of_places_give_the_same_products_as_rows_of_values(monkeypatch):
     """Buckets of different sizes, with empty places."""
     generator = np.random.default_rng(3)
