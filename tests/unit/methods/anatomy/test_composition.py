@@ -384,3 +384,10 @@ def test_a_value_of_one_row_has_no_spread():
     some = np.array([0.0, 1.0, 2.0])
     found = spreads_of_cells(np.array([0, 1, 3]), some, some, some)
     np.testing.assert_allclose(found, [0, 0, 1 / 3])
+
+
+@pytest.mark.parametrize(("largest", "is_sparse"), [(4, True), (5, False), (2_000, False)])
+def test_all_pairs_of_values_are_laid_out_as_long_as_they_are_few(monkeypatch, largest, is_sparse):
+    """Five values, of so many at most."""
+    monkeypatch.setattr("sfumato.methods.anatomy.law.composition.LARGEST_DENSE", largest)
+    assert isinstance(composition()._sparse, SparseBuckets) is is_sparse
