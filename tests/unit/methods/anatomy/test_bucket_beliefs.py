@@ -107,6 +107,23 @@ def test_buckets_are_balanced_where_sums_over_permutations_are_too_many(
     np.testing.assert_allclose(found, [[expected, 1 - expected], [1 - expected, expected]], atol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("affordable", "way"), [(2 * 24 + 8, "permutation_marginals"), (2 * 24 + 7, "balanced_marginals")]
+)
+def test_steps_of_all_buckets_are_added_up(monkeypatch, affordable, way):
+    """Two buckets of three people by 2^3 subsets, and one of two by 2^2."""
+    monkeypatch.setattr(beliefs, "AFFORDABLE_STEPS", affordable)
+    taken = []
+    for name in ("permutation_marginals", "balanced_marginals"):
+        monkeypatch.setattr(beliefs, name, lambda cells, name=name: taken.append(name) or (cells, None))
+    places = np.array([[0, 1, 2], [0, 1, 2], [0, 1, -1]])
+    crowd = BucketedPeople.arrange(
+        [np.zeros(8, int)], [1], np.array([1, 1, 1, 2, 2, 2, 3, 3]), places, 3, seed=0
+    )
+    bucket_beliefs(crowd, np.ones((1, 3)))
+    assert set(taken) == {way}
+
+
 @pytest.mark.parametrize("size", [12, 13])
 def test_buckets_of_twelve_are_exact_and_larger_ones_balanced(size):
     """Half of the people go with half of the values by odds of 9; by counting how many do, and by balancing."""

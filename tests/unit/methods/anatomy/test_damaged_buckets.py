@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from dependent_jobs import private_table
+from noisy_rows import JOB, Given
 from sfumato import load_release, publish
 from sfumato.errors import ReleaseDamagedError
 from sfumato.methods.anatomy.design import Anatomy
+from sfumato.methods.anatomy.law import BucketedRows
+from sfumato.methods.anatomy.law.composition import BucketComposition
 from sfumato.release.manifest import Manifest
 from sfumato.release.storage import sha256_of
 
@@ -65,3 +69,28 @@ def test_rows_with_buckets_that_do_not_exist_are_noticed(tmp_path):
     rewrite(folder, "rows", beyond)
     with pytest.raises(ReleaseDamagedError):
         load_release(folder).counts(["sex", "job"])
+
+
+def test_a_law_refuses_tables_of_which_one_has_more_rows_in_a_bucket():
+    """Before anything is asked: two rows in each bucket, and three values in the first."""
+    law = BucketedRows(sensitive="job", l_value=2)
+
+    class Tables(Given):
+        number_of_rows = 4
+
+    def tables(*values):
+        return Tables((JOB,), rows={"bucket": [1, 2, 1, 2]}, sensitive={"bucket": values})
+
+    law.refuse_unfit_tables(tables(2, 2, 1, 1))
+    with pytest.raises(ReleaseDamagedError, match="2 buckets have not as many values as rows"):
+        law.refuse_unfit_tables(tables(1, 1, 1, 2))
+
+
+def test_a_table_without_a_bucket_is_refused_and_one_bucket_is_enough():
+    """Three values of one bucket; and none of any."""
+    assert BucketComposition.from_pairs(np.ones(3, int), np.array([0, 2, 1]), 3).places.tolist() == [
+        [0, 2, 1]
+    ]
+    nothing = np.zeros(0, int)
+    with pytest.raises(ReleaseDamagedError, match="has no value"):
+        BucketComposition.from_pairs(nothing, nothing, 3)

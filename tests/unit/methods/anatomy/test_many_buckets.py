@@ -17,6 +17,7 @@ from sfumato.methods.anatomy.law import many_buckets
 from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
 from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
 from sfumato.methods.anatomy.law.many_buckets import Alike, ManyBuckets, _inverse
+from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
 from sfumato.values.counts import CountTable
 
 CELLS = np.array([0.01, 0.1, 0.5, 0.39])
@@ -159,6 +160,19 @@ def test_buckets_that_always_hold_a_value_do_not_tell_it_apart(values, share):
     found, kinds = ManyBuckets.of(cells, 2)
     with pytest.raises(NotIdentifiableError, match="tell them apart"):
         found.standard_errors(cells[:, np.unique(kinds, return_index=True)[1]])
+
+
+@pytest.mark.parametrize("scale", [1e-15, 1.0, 1e15])
+def test_sums_are_solved_however_large_they_are(scale):
+    """A triangle of three values, each two of them in some buckets: ``x C = right`` to nine digits, by C written out."""
+    pairs = [(0, 1)] * 3 + [(1, 2)] * 2 + [(0, 2)]
+    together = np.zeros((3, 3))
+    for one, other in pairs:
+        together[np.ix_([one, other], [one, other])] += 0.5
+    right = scale * np.array([[1.0, 0, 0], [0.2, -0.5, 3.0]])
+    found, is_determined = SparseBuckets(np.array(pairs, np.int32), 3).solve(right)
+    assert is_determined.all()
+    np.testing.assert_allclose(found, right @ np.linalg.inv(together), rtol=1e-9, atol=1e-9 * scale)
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
