@@ -115,6 +115,15 @@ def test_groups_by_two_attributes_have_the_peaks_of_groups_by_one(monkeypatch, m
     np.testing.assert_allclose(both.reshape(6, 3), one)
 
 
+@pytest.mark.parametrize("relinks", [False, True])
+def test_rows_that_are_linked_anew_are_those_of_all_groups(monkeypatch, relinks):
+    """Of a part of the groups it is not known which rows are theirs; else a part may learn for all."""
+    asked = []
+    monkeypatch.setattr(peaks, "_some", lambda shown: asked.append(shown.shape) or shown)
+    peaked_shares(PUBLISHED, [TOWN, JOB], PRIOR, relinks=relinks)
+    assert asked == ([] if relinks else [(2, 3)])
+
+
 def test_peaks_are_learned_from_a_million_likelihoods():
     """Ten values have a hundred peaks and none: 9,900 groups are learned from, and of one more not all."""
     shown = np.broadcast_to(np.ones(1), (9_901, 10))

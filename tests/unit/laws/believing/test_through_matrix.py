@@ -47,6 +47,10 @@ def test_a_unique_row_that_nothing_distorted_is_read_off():
     rows = group((0, 0, 1), channel=np.eye(3))
     beliefs = GroupBeliefs(rows, np.array([[1.0, 0.0, 0.0]]), 1.0).of_members(np.array([0]))
     assert beliefs[0].tolist() == [0, 0, 1]
+    # Beside a group whose row was believed possible: each is judged by itself.
+    two = GroupedRows(np.array([[0], [1]]), np.array([[0.0, 0, 1]] * 2), np.eye(3), np.ones(2))
+    prior = np.array([[1.0, 0, 0], [0.2, 0.4, 0.4]])
+    assert GroupBeliefs(two, prior, 1.0).of_members(np.arange(2)).tolist() == [[0, 0, 1]] * 2
 
 
 def test_a_value_that_cannot_show_what_is_shown_leaves_the_others_as_likely_as_they_were():
