@@ -118,7 +118,8 @@ def choose_leaning(
             Leaning(ROWS_OF_ATTRIBUTES, attributes=each, aside=aside, power=power)
             for power, aside in itertools.product(POWERS, ASIDE)
         ]
-    folds = list(_dealt(published, generator))
+    # A part that has every row leaves none to fit.
+    folds = [each for each in _dealt(published, generator) if each.sum() < rows]
     found = _best(published, matrices, folds, tried, codes)
     if found.attributes:
         found = _best(published, matrices, folds, [found._replace(rows=rows) for rows in STRENGTHS], codes)
@@ -155,8 +156,8 @@ def _best(
 ) -> Leaning:
     """The leaning under which rows held out are likeliest, each fold in turn; of two that are as good the first."""
     judged = [
-        _judged(published, matrices, folds[number], tried, codes=codes)
-        for number in steps("Judging how alike groups are", range(FOLDS))
+        _judged(published, matrices, held_out, tried, codes=codes)
+        for held_out in steps("Judging how alike groups are", folds)
     ]
     return tried[int(np.argmax(np.sum(judged, axis=0)))]
 
@@ -214,7 +215,7 @@ def _judged(
         current[kind] = fitted = pooled_counts(
             kept, matrices, lighter, toward=toward, start=current.get(kind, before), steps=rounds
         )
-        expected = contract(fitted, matrices)[occupied] / max(float(kept.sum()), 1.0)
+        expected = contract(fitted, matrices)[occupied] / float(kept.sum())
         found[place] = np.log(np.maximum(expected, np.finfo(np.float64).tiny)) @ held_out[occupied]
     return found
 

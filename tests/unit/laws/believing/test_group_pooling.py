@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sfumato.chance.distortion import contract, transposed, uniform_with_diagonal
+from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import linked_counts, pooled_counts, shares_with_overall
 from sfumato.laws.believing.judging import STRENGTHS, choose_leaning
 from sfumato.laws.believing.leaning import Leaning, leaning_counts
@@ -70,6 +71,16 @@ def test_five_rows_are_held_out_in_turn_and_four_are_not(seed):
     five, four = np.array([[3.0, 0.0], [0.0, 2.0]]), np.array([[2.0, 0.0], [0.0, 2.0]])
     assert choose_leaning(five, [None, None], np.random.default_rng(seed)).rows < 1
     assert choose_leaning(four, [None, None], np.random.default_rng(seed)) == Leaning(STRENGTHS[0])
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_part_that_has_every_row_judges_nothing(monkeypatch):
+    """One time in 625 all of five rows are dealt to one part: nothing is left to fit, so that groups lean as far as possible."""
+    five = np.array([[3.0, 0.0], [0.0, 2.0]])
+    monkeypatch.setattr(judging, "_dealt", lambda *_: iter([0 * five, five, 0 * five, 0 * five, 0 * five]))
+    found = choose_leaning(five, [None, None], np.random.default_rng(0))
+    assert found._replace(correction=Correction()) == Leaning(STRENGTHS[0])
+    assert found.correction == pytest.approx((0, 1), abs=0.02)
 
 
 def test_the_choice_follows_what_published_rows_bear_out():
