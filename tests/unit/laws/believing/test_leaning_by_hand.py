@@ -88,7 +88,8 @@ def test_a_fit_ends_after_three_hundred_steps():
 
 
 @pytest.mark.parametrize(
-    ("shape", "has_peaks"), [((600, 2), True), ((20, 30, 2), True), ((2, 600), False), ((600, 1), False)]
+    ("shape", "has_peaks"),
+    [((600, 2), True), ((2, 600, 2), True), ((2, 600), False), ((2, 2, 600), False), ((600, 1), False)],
 )
 def test_peaks_are_tried_of_few_values_in_however_many_groups(shape, has_peaks):
     """Every strength without them first, the strongest first, then every one with them."""
@@ -107,8 +108,8 @@ def test_siblings_of_too_many_groups_have_no_peaks_either(monkeypatch, has_peaks
     monkeypatch.setattr(
         judging, "can_have_peaks", lambda groups, values: (groups, values) == (6, 2) and has_peaks
     )
-    published = np.array([[[9.0, 1], [8, 2]], [[1, 9], [3, 7]], [[5, 5], [9, 0]]])
-    matrices = [None, JOB.T / JOB.T.sum(axis=1, keepdims=True), JOB]
+    published = np.array([[[9.0, 1], [8, 2], [5, 5]], [[1, 9], [3, 7], [0, 9]]])
+    matrices = [None, 0.7 * np.eye(3) + 0.1, JOB]
     found = judging.fit_groups(published, matrices, np.random.default_rng(0))
     with_peaks, without = (
         leaning_counts(published, matrices, Leaning(30.0, siblings=each))
