@@ -10,7 +10,7 @@ import pytest
 from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import pooled_counts
 from sfumato.laws.believing.judging import some_groups
-from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together
+from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together, what_is_said
 
 JOB = np.array([[0.7, 0.3], [0.1, 0.9]])
 
@@ -142,3 +142,12 @@ def test_what_attributes_say_is_tried_with_256_rows_and_then_with_every_strength
     assert [each.rows for each in asked[3]] == strengths
     assert {(each.power, each.aside) for each in asked[3]} == {(1.5, 0.4)}
     assert found.rows == strengths[-1]
+
+
+def test_overall_shares_are_read_through_the_matrix_of_the_last_attribute():
+    """60 of the first job and 40 of the second show 60 * 0.7 + 40 * 0.1 = 46 rows of the first, whatever towns were drawn by."""
+    published = np.array([[[10.0, 14], [13, 13]], [[11, 12], [12, 15]]])
+    town = np.array([[0.5, 0.5], [0.4, 0.6]])
+    overall, said = what_is_said(published, [None, town, JOB], (Leaning(1.0),), None)
+    assert overall.shape == said.shape == published.shape
+    np.testing.assert_allclose(overall, np.broadcast_to([0.6, 0.4], published.shape), atol=2e-3)
