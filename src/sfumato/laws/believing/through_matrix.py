@@ -239,7 +239,8 @@ class GroupBeliefs:
             shown = self._own_rows(different[part], place, values[asked], generator)
             row = np.full((part.stop - part.start, size), -1)
             row[cells.place, cells.shown] = np.arange(len(cells.place))
-            is_in, own = (shown >= 0)[:, np.newaxis], row[place, np.maximum(shown, 0)]
+            # Of a row that is not among them, the -1 stands for any: it is not looked at.
+            is_in, own = (shown >= 0)[:, np.newaxis], row[place, shown]
             found[asked] = np.where(is_in, cells.others[own], self.compositions[groups[asked]])
             before[asked] = np.where(is_in, cells.before[own], self.prior[groups[asked]])
         return found, before

@@ -124,6 +124,22 @@ def test_rows_that_are_linked_anew_are_those_of_all_groups(monkeypatch, relinks)
     assert asked == ([] if relinks else [(2, 3)])
 
 
+def test_all_groups_are_judged_by_what_a_part_has_learned(monkeypatch):
+    """Once, and without changing it: four of six groups learn, in steps of five; then all six are judged in one."""
+    asked, own = [], peaks._posterior
+
+    def posterior(shown, *given, steps=5):
+        asked.append((len(shown), steps))
+        return own(shown, *given, steps=steps)
+
+    monkeypatch.setattr(peaks, "_posterior", posterior)
+    monkeypatch.setattr(peaks, "LIKELIHOODS_TO_LEARN_FROM", 4 * 31)
+    rows = np.array([[30.0, 4, 0], [3, 25, 2], [10, 9, 6], [1, 0, 7], [2, 2, 40], [5, 1, 1]])
+    peaked_shares(rows, [None, JOB], rows)
+    assert set(asked[:-1]) == {(4, 5)}
+    assert asked[-1] == (6, 1)
+
+
 def test_peaks_are_learned_from_a_million_likelihoods():
     """Ten values have a hundred peaks and none: 9,900 groups are learned from, and of one more not all."""
     shown = np.broadcast_to(np.ones(1), (9_901, 10))

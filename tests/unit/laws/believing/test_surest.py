@@ -106,6 +106,13 @@ def test_a_correction_weighs_rows_against_what_is_expected():
     assert found == pytest.approx((low, 1 + low * math.log(2)), abs=0.02)
 
 
+@pytest.mark.filterwarnings("error")
+def test_groups_that_nobody_was_left_in_correct_nothing():
+    """All their rows were held out: whatever is believed of nobody, the rows are as unlikely."""
+    found = choose_correction([np.zeros((1, 2))], [np.array([[2.0, 1.0]])], [None, None])
+    assert found == pytest.approx((0, 1), abs=0.02)
+
+
 def test_a_correction_is_looked_for_around_none(monkeypatch):
     """From none, and from half of what is expected in either number; sixty trials at most, to a hundredth."""
     asked = []

@@ -97,3 +97,10 @@ def test_a_noisy_number_of_units_makes_what_is_left_less_sure():
     assert (found.left_open.high - found.values).tolist() == [10, 10, 51]
     errors = math.sqrt(NOISE) + math.sqrt(total.noise.variance + NOISE)
     assert found.left_open.high_variances[2] == pytest.approx(errors**2)
+
+
+def test_units_are_added_up_by_column():
+    """Nine in the first, 30 and 20 in the second, each once for all its items; none of items that are in no column."""
+    columns = LONG._published_columns(FRAGMENTS)
+    assert columns.sums.tolist() == [9, 50, 0]
+    assert columns.numbers.tolist() == [1, 2, 0]

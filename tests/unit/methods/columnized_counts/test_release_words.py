@@ -26,6 +26,7 @@ WORD = NUMBER_OF_WORDS
         # At epsilon 2 and exponent 1/4 the noise has a rate of 1/2, so chances may grow by exp(1.5) = 4.48 a step.
         ([WORD // 4], 0.25, True),
         ([WORD // 4 + 1], 0.25, False),
+        ([1, 1], 0.25, True),
         ([1, 4], 0.25, True),
         ([1, 5], 0.25, False),
         ([2, 1], 0.25, False),
