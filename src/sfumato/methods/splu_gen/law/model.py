@@ -199,7 +199,7 @@ class DecoyModel:
     @cached_property
     def relative_variances(self) -> Floats:
         """How far estimates of each value err beside those of others, ``(values,)``: of a cell whose rows show what all rows show."""
-        return np.maximum(self.counts @ self.inverse**2 / self.counts.sum(), NEGLIGIBLE)
+        return np.asarray(np.maximum(self.counts @ self.inverse**2 / self.counts.sum(), NEGLIGIBLE))
 
     def identified_shares(self, counts: Floats) -> Floats:
         """Shares whose differences are determined even when a value is in every group.
