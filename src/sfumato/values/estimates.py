@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.bounds import MOST_CONFIDENT
 from sfumato.values.certainty import Certainties, Certainty, all_claim
+from sfumato.values.ends import combined_ends, quotients
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
 from sfumato.values.terms import Terms
@@ -218,7 +219,7 @@ class Estimates:
         largest = (sizes @ errors) ** 2
         variances = np.where(variances < -rounding, largest, np.clip(variances, 0, None))
         combined = np.where(is_open, np.nan, combined)
-        bounds = _combined_ends(weights, *self.ends())
+        bounds = combined_ends(weights, *self.ends())
         certainty = _exact_between(self._weakest(weights), *bounds)
         # Terms can cancel to nothing without anybody's claim that the sum is exact: only rounding is left then.
         variances = np.where(certainty == _EXACT, 0.0, np.maximum(variances, rounding))
@@ -251,7 +252,7 @@ class Estimates:
     def _combined_leeway(self, weights: npt.NDArray[Any]) -> tuple[Floats, Floats] | None:
         if self.leeway is None:
             return None
-        low, high = _combined_ends(weights, -self.leeway[0], self.leeway[1])
+        low, high = combined_ends(weights, -self.leeway[0], self.leeway[1])
         return -low, high
 
     def open_between(self, left_open: LeftOut | Ends | None) -> Estimates:
@@ -305,7 +306,7 @@ class Estimates:
         shares = (top @ self.values) / below
         change = self.linear((top - shares[:, None] * bottom) / below[:, None])
         # The weights of the change can cancel where the terms themselves do not.
-        bounds = _quotients(_combined_ends(top, *self.ends()), _combined_ends(bottom, *self.ends()))
+        bounds = quotients(combined_ends(top, *self.ends()), combined_ends(bottom, *self.ends()))
         # Nothing of a group, and all of it, are shares of it whatever its size.
         is_nothing = (self._weakest(top) == _EXACT) & (top @ self.values == 0)
         rest = bottom - top
@@ -318,7 +319,7 @@ class Estimates:
         leeway = None
         if self.leeway is not None:
             around = self.values - self.leeway[0], self.values + self.leeway[1]
-            low, high = _quotients(_combined_ends(top, *around), _combined_ends(bottom, *around))
+            low, high = quotients(combined_ends(top, *around), combined_ends(bottom, *around))
             leeway = shares - low, high - shares
         found = Estimates(
             shares,
@@ -362,29 +363,6 @@ def _combined_covariances(
     # |correlation| <= 1: no pair of terms adds more than the product of their standard errors.
     unknown = _each_by_itself(sizes * errors, is_unknown.astype(np.float64))
     return combined, rounding, unknown, np.asarray(sizes @ is_unknown @ sizes.T > 0)
-
-
-def _combined_ends(weights: npt.NDArray[Any], low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Least and largest that sums with these weights can be, ``(k,)`` each; a weight of zero leaves nothing."""
-    if (low == -np.inf).all() and (high == np.inf).all():
-        # As of most estimates: nothing is certain of a sum either, unless it is of no terms.
-        has_terms = (weights != 0).any(axis=1)
-        return np.where(has_terms, -np.inf, 0.0), np.where(has_terms, np.inf, 0.0)
-    with np.errstate(invalid="ignore"):
-        products = np.stack([weights * low, weights * high])
-    products = np.where(weights == 0, 0.0, products)
-    return products.min(axis=0).sum(axis=1), products.max(axis=0).sum(axis=1)
-
-
-def _quotients(top: tuple[Floats, Floats], bottom: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
-    """Least and largest quotients of numbers between two ends each; unknown where the divisor may be zero."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        corners = np.stack([each / other for each in top for other in bottom])
-    # An infinite number over an infinite one can be anything that their signs allow.
-    low = np.where(np.isnan(corners), np.where(top[0] < 0, -np.inf, 0.0), corners).min(axis=0)
-    high = np.where(np.isnan(corners), np.inf, corners).max(axis=0)
-    is_known = bottom[0] > 0
-    return np.where(is_known, low, -np.inf), np.where(is_known, high, np.inf)
 
 
 def _each_by_itself(weights: Floats, matrix: Floats) -> Floats:
