@@ -8,8 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from pydantic import TypeAdapter
 
 from sfumato.errors import ParameterError
+from sfumato.guarantees.decoy_promise import Gamma
 from sfumato.guarantees.small_sum_privacy import (
     SmallSumPrivacy,
     accurate_window,
@@ -309,3 +311,12 @@ def test_the_mean_of_two_draws_is_wrong_outside_its_window():
 def test_a_probability_that_rounding_takes_below_nothing_is_nothing():
     """At ten times the count nothing is wrong, though the chances add up to a little more than 1."""
     assert averaged_error_probability(1, (2, 10), 10.0) == 0.0
+
+
+def test_groups_of_a_promise_have_two_rows_to_a_million():
+    """And no others, whatever a manifest says."""
+    groups = TypeAdapter(Gamma)
+    assert [groups.validate_python(gamma) for gamma in (2, 1_000_000)] == [2, 1_000_000]
+    for gamma in (1, 1_000_001):
+        with pytest.raises(ValueError, match="equal to"):
+            groups.validate_python(gamma)

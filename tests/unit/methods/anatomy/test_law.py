@@ -198,6 +198,13 @@ def test_consistent_counts_obey_conditions(release):
     assert np.array_equal(release.consistent_counts(["age"]).values, release.counts(["age"]).values)
 
 
+def test_consistent_counts_add_up_what_is_not_shown(release):
+    """Two ages together, of every job."""
+    whole = release.consistent_counts(["age", "job"]).values
+    part = release.consistent_counts(["job"], where="age != 'old'").values
+    assert np.allclose(part, whole[:2].sum(axis=0), atol=1e-6)
+
+
 def test_what_buckets_leave_open_is_refused(tmp_path):
     """A value in every bucket: single joint counts are refused, margins and sums are answered."""
     job = np.repeat([0, 1, 2, 3], [40, 15, 15, 10])

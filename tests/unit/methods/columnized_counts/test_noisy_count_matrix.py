@@ -14,6 +14,7 @@ from exact.count_matrices import exact_release_probabilities
 from sfumato.chance.exact_distributions import NUMBER_OF_WORDS
 from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
+from sfumato.methods.columnized_counts.law import noisy_count_matrix
 from sfumato.methods.columnized_counts.law.noisy_count_matrix import (
     NoisyCountMatrix,
     _release_curve,
@@ -356,3 +357,9 @@ def test_a_count_beyond_the_curve_is_left_out_by_one_factor_a_step():
     assert left_out[3] / left_out[2] == pytest.approx(math.exp(-0.5))
     assert appears.tolist() == pytest.approx((1 - left_out).tolist())
     assert 0 < left_out[3] < 1e-80
+
+
+def test_kept_curves_cannot_be_changed():
+    """One that somebody wrote into would be everybody's."""
+    for each in noisy_count_matrix._release_curve(1.0, 1e-6, 5, 0.5):
+        assert not each.flags.writeable

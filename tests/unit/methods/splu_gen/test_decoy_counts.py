@@ -171,6 +171,19 @@ def test_a_drawn_attribute_is_answered_wherever_it_is_asked_for(wide, by):
         np.testing.assert_allclose(said(right, other), expected)
 
 
+def test_two_drawn_attributes_are_known_where_no_row_has_the_public_values(wide):
+    """Nobody, but for five rows that groups of three and of two may have left out; of others nothing is certain."""
+    asked = Tabulation(by=("area", "job", "pay"))
+    formula = LAW.formula(wide, (asked,))
+    low, high = (each.reshape(5, 48) for each in formula.bounds(asked))
+    is_empty = wide.count_by(("area",), Selection()).counts == 0
+    assert is_empty.tolist() == [False, False, False, True, False]
+    assert (low[is_empty] == 0).all()
+    assert (high[is_empty] == 5).all()
+    assert np.isneginf(low[~is_empty]).all()
+    assert np.isposinf(high[~is_empty]).all()
+
+
 def test_ends_of_what_is_known_and_of_estimates():
     """Two rows may have been left out of what is known; an estimate can be anything."""
     claims = np.array([Certainty.BOUNDED, Certainty.ESTIMATED], np.int8)
