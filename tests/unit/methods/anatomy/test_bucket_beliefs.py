@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from believed_cells import AGE, JOB, PRIOR, SEX, people
 from noisy_rows import Given
-from sfumato.laws.believing import Targets
+from sfumato.laws.believing import SharedPrior, Targets
 from sfumato.methods.anatomy.law import BucketedRows
 from sfumato.methods.anatomy.law import bucket_beliefs as beliefs
 from sfumato.methods.anatomy.law.bucket_beliefs import bucket_beliefs
@@ -70,6 +71,20 @@ def test_members_are_believed_by_their_bucket_and_others_by_the_prior(are_member
         np.testing.assert_allclose(found[target], expected, rtol=1e-9)
     stranger = Targets.of((SEX, AGE), JOB, {"sex": np.array([1]), "age": np.array([1])}, are_members=True)
     np.testing.assert_allclose(law.posterior(release, stranger, PRIOR).of_targets()[0], prior[1])
+
+
+def test_buckets_say_nothing_of_what_they_do_not_hold():
+    """Of an age, which is published as it is, and of people whose job is known: what was believed anyway."""
+    rows = {"sex": [0, 1, 0, 1], "age": [0, 2, 1, 2], "bucket": [1, 1, 2, 2]}
+    values = {"bucket": [1, 1, 2, 2], "job": [0, 1, 1, 2], "count": [1] * 4}
+    release = Given((SEX, AGE, JOB), rows=rows, sensitive=values)
+    law = BucketedRows(sensitive="job", l_value=2)
+    ages = SharedPrior(np.array([0.2, 0.3, 0.5]), {}, {"sex": np.array([0.6, 0.4])}, 200.0, 1.0)
+    women = Targets.of((SEX,), AGE, {"sex": np.array([0])}, are_members=True)
+    np.testing.assert_allclose(law.posterior(release, women, ages).of_targets()[0], [0.2, 0.3, 0.5])
+    tailors = Targets.of((JOB,), AGE, {"job": np.array([1])}, are_members=True)
+    of_jobs = replace(ages, shares={"job": np.array([0.5, 0.3, 0.2])})
+    np.testing.assert_allclose(law.posterior(release, tailors, of_jobs).of_targets()[0], [0.2, 0.3, 0.5])
 
 
 def test_nothing_is_claimed_where_no_row_has_the_public_values():
