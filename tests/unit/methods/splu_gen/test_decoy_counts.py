@@ -21,22 +21,6 @@ LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
 ALONE = Tabulation(by=("job",))
 
 
-@pytest.fixture(scope="module")
-def wide():
-    """Two public attributes, one with an empty category and one of a single row; a job and a pay that nobody shows."""
-    draw = np.random.default_rng(8)
-    job = np.append(draw.choice(7, 2_999, p=np.array([5, 4, 3, 3, 3, 3, 3]) / 24), 0)
-    area = np.append((job[:-1] + draw.integers(0, 2, 2_999)) % 3, 4)
-    columns = {"area": area, "sex": draw.integers(0, 2, 3_000), "job": job, "pay": draw.integers(0, 5, 3_000)}
-    attributes = (
-        category_attribute("area", 5, Role.OTHER),
-        category_attribute("sex", 2, Role.OTHER),
-        category_attribute("job", 8),
-        category_attribute("pay", 6),
-    )
-    return PublishedRows(attributes, columns)
-
-
 def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkeypatch):
     """Single values have ``f (1 - 1/gamma)`` either way; every sum of them at most the sum of these, and exactly less."""
     counts = published.count_by(("job",), Selection()).counts
@@ -129,26 +113,6 @@ def test_values_that_no_row_shows_add_where_rows_are(wide):
     np.testing.assert_allclose(np.diagonal(covariance).reshape(5, 8)[:, 7], variances[:, 7])
 
 
-@pytest.mark.parametrize(("places", "adds_up"), [(128, True), (129, False)])
-def test_tables_up_to_a_limit_are_laid_out(places, adds_up):
-    """128 by 128 places by eight jobs are 2^17 numbers, whose shares add up to one to the last digit; of more they do so about."""
-    draw = np.random.default_rng(5)
-    columns = {
-        "one": draw.integers(0, 128, 4_000),
-        "two": draw.integers(0, places, 4_000),
-        "job": draw.integers(0, 8, 4_000),
-    }
-    attributes = (
-        category_attribute("one", 128, Role.OTHER),
-        category_attribute("two", places, Role.OTHER),
-        category_attribute("job", 8),
-    )
-    asked = Tabulation(by=("one", "two", "job"))
-    formula = DecoyRows(gamma_by_attribute={"job": 3}).formula(PublishedRows(attributes, columns), (asked,))
-    sums = formula.shares(Tabulation(by=("one", "two"))).sum(axis=0)
-    assert (np.abs(sums - 1) < 1e-9).all() == adds_up
-
-
 def test_what_is_published_as_it_is_has_no_error_to_expect(wide):
     """Public attributes alone."""
     assert (LAW.expected_standard_errors(wide.count_by(("area", "sex"), Selection())) == 0).all()
@@ -190,54 +154,6 @@ def test_ends_of_what_is_known_and_of_estimates():
     low, high = decoy_counts.certain_ends(np.array([7.0, 9.0]), claims, 2)
     assert low.tolist() == [7, -np.inf]
     assert high.tolist() == [9, np.inf]
-
-
-def projected(estimates, total, variances):
-    """Nearest numbers that are not negative and add up to a total, by halving the multiple that is taken off."""
-    low, high = ((estimates - total) / variances).min() - 1, (estimates / variances).max()
-    for _ in range(200):
-        middle = (low + high) / 2
-        is_low = np.clip(estimates - middle * variances, 0, None).sum() > total
-        low, high = (middle, high) if is_low else (low, middle)
-    return np.clip(estimates - high * variances, 0, None)
-
-
-@pytest.mark.parametrize(("largest", "adds_up"), [(80, True), (79, False)])
-def test_shares_of_tables_that_fit_add_up_to_one(wide, monkeypatch, largest, adds_up):
-    """Five areas by two sexes by eight jobs are eighty numbers; of one more each cell has its own rows alone."""
-    monkeypatch.setattr(decoy_counts, "LARGEST_SPREAD", largest)
-    public = Tabulation(by=("sex", "area"))
-    asked = Tabulation(by=("sex", "area", "job"))
-    found = LAW.formula(wide, (asked,)).shares(public)
-    counts = wide.count_by(("sex", "area", "job"), Selection()).counts.reshape(10, 8)
-    margin = counts.sum(axis=0)
-    model = DecoyRows(gamma_by_attribute={"job": 3})._model(wide, "job")
-    rows = counts.sum(axis=1)
-    variances = np.maximum(
-        [sum(margin * model.inverse[:, each] ** 2) / margin.sum() for each in range(8)], 1e-9
-    )
-    cells = np.array([projected(*each, variances) for each in zip(counts @ model.inverse, rows, strict=True)])
-    if adds_up:
-        np.testing.assert_allclose(found[:, :7].sum(axis=0), 1)
-        errors = np.maximum(rows, 1e-9)[:, None] * variances
-        steps = errors / (1 + (counts @ model.inverse) ** 2 / errors)
-        for turn in range(11):
-            # Those of values, of which noise gives way most, and those of cells by turns; of values last.
-            cells = (
-                np.array([projected(*each, variances) for each in zip(cells, rows, strict=True)])
-                if turn % 2
-                else np.array([projected(*each) for each in zip(cells.T, margin, steps.T, strict=True)]).T
-            )
-        expected = cells / np.maximum(margin, 1)
-    else:
-        expected = np.clip(cells / np.maximum(margin, 1), 0, 1)
-        assert not np.allclose(expected[:, :7].sum(axis=0), 1)
-    np.testing.assert_allclose(found[:, :7], expected[:, :7], atol=1e-9)
-
-
-def test_everyone_has_every_value(wide):
-    """No public attribute: all of a value's rows."""
-    assert LAW.formula(wide, (ALONE,)).shares(Tabulation()).tolist() == [[1] * 8]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from nearest_rows import nearest
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 
@@ -121,20 +122,10 @@ def _joint_cells():
     )
 
 
-def _nearest(values, total, steps):
-    """By halving: what each gives way by is a multiple of its step, and nothing falls below 0."""
-    low, high = -1e6, 1e6
-    for _ in range(200):
-        multiple = (low + high) / 2
-        left = sum(max(value - multiple * step, 0) for value, step in zip(values, steps, strict=True))
-        low, high = (multiple, high) if left > total else (low, multiple)
-    return np.array([max(value - high * step, 0) for value, step in zip(values, steps, strict=True)])
-
-
 def _turned(rows, totals, steps, axis):
     """Every value of an attribute by itself: the nearest rows of the others' values that have its total."""
     made = np.array(
-        [_nearest(each, total, steps) for each, total in zip(np.moveaxis(rows, axis, 0), totals, strict=True)]
+        [nearest(each, total, steps) for each, total in zip(np.moveaxis(rows, axis, 0), totals, strict=True)]
     )
     return np.moveaxis(made, 0, axis)
 
@@ -148,7 +139,7 @@ def test_rows_of_two_drawn_attributes_fit_their_combination_and_the_rows_of_ever
     )
     assert cells.estimates.min() < 0
     for place in range(2):
-        made = _nearest(cells.estimates[place].ravel(), 60, np.outer(one, two).ravel()).reshape(3, 4)
+        made = nearest(cells.estimates[place].ravel(), 60, np.outer(one, two).ravel()).reshape(3, 4)
         assert made.min() == 0
         for _ in range(5):
             made = _turned(made, cells.totals["one"][place], two, 0)

@@ -32,7 +32,7 @@ NEGLIGIBLE = 1e-9
 """Of a value that no published row shows, whose estimate is 0 everywhere."""
 
 ROUNDS = 5
-"""Of fitting shares to the rows of cells and of values. Two hundred change no error by more than a hundredth, of three releases of each table of the coverage matrix."""
+"""Of fitting shares to the rows of cells and of values. Two hundred change no error that is answered by more than a hundredth, of three releases of each table of the coverage matrix."""
 
 
 @dataclass(frozen=True, eq=False)
