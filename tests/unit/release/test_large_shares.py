@@ -8,6 +8,7 @@ import pytest
 
 from sfumato import RandomizedResponse, Schema, read_table
 from sfumato.errors import NotIdentifiableError
+from sfumato.release import large_shares
 from sfumato.release.large_shares import _by_what_is_left
 from sfumato.testing import release_in_memory
 from sfumato.values.certainty import Certainty
@@ -76,6 +77,20 @@ def test_small_shares_and_everybody_are_asked_as_they_are(release):
     (low,), (high,) = counts.ratio([1, 0], [0, 1]).within(0, 1).intervals(0.95)
     assert (few.low, few.high) == pytest.approx((low, high))
     assert release.proportion("", target="population").estimate == 1.0
+
+
+def test_what_is_left_is_asked_above_one_half_alone(release, monkeypatch):
+    """A third of all are of the south, and of the rare none: nobody asks for the others."""
+
+    def ask(*_):
+        raise AssertionError("the others were asked for")
+
+    monkeypatch.setattr(large_shares, "_by_what_is_left", ask)
+    assert release.proportion("region = 'south'", target="population").estimate == pytest.approx(1 / 3)
+    groups = {"given": "rare = 'yes'", "versus": "rare = 'no'"}
+    assert release.difference("region = 'south'", **groups, target="population").estimate < 0
+    with pytest.raises(AssertionError, match="others"):
+        release.proportion("region = 'north'", target="population")
 
 
 def estimate(value, variance=0.01, certainty=Certainty.ESTIMATED):

@@ -148,6 +148,16 @@ def test_two_drawn_attributes_are_known_where_no_row_has_the_public_values(wide)
     assert np.isposinf(high[~is_empty]).all()
 
 
+def test_one_drawn_attribute_leans_beside_two_as_it_does_alone(wide):
+    """By its own model; both together do not lean."""
+    together = Tabulation(by=("job", "pay"))
+    formula = LAW.formula(wide, (ALONE, together))
+    for found, expected in zip(formula.spread(ALONE), LAW.formula(wide, (ALONE,)).spread(ALONE), strict=True):
+        np.testing.assert_allclose(found, expected)
+    assert formula.spread(ALONE)[1].max() > 0.5
+    assert formula.spread(together) is None
+
+
 def test_ends_of_what_is_known_and_of_estimates():
     """Two rows may have been left out of what is known; an estimate can be anything."""
     claims = np.array([Certainty.BOUNDED, Certainty.ESTIMATED], np.int8)
