@@ -1,7 +1,7 @@
 """Compute the numbers of pages anew: ``python docs/figures/check.py [MODULE ...]`` prints every text that does not stand on its page.
 
 Each other module of this folder has ``figures()``, pairs of a page and the text that must stand on it. ``simulated`` takes a quarter of a
-minute of processor time, ``calibrated`` and ``linked`` some two minutes each, the others seconds. It exits with 1 when a page is out of date.
+minute of processor time, ``calibrated`` some two minutes, ``linked`` ten, the others seconds. It exits with 1 when a page is out of date.
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sfumato.chance.distortion import AxisMatrix, contract
-from sfumato.laws.believing.categories import by_attribute, perturbed_axes
+from sfumato.laws.believing.categories import by_attribute
 from sfumato.laws.believing.group_pooling import pooled_counts
 from sfumato.laws.believing.leaning import (
     ROWS_BEFORE_PEAKS,
@@ -20,7 +21,7 @@ from sfumato.laws.believing.leaning import (
     what_is_said,
 )
 from sfumato.laws.believing.peaked_shares import can_have_peaks
-from sfumato.laws.believing.surest import Correction, choose_correction
+from sfumato.laws.believing.surest import Corrections, judge_corrections
 from sfumato.values.arrays import Floats, Integers
 from sfumato.watching import steps
 
@@ -48,11 +49,17 @@ CELLS_OF_ALL_TRIALS = 500_000_000
 FEWEST_STEPS = 10
 """Steps of a trial however large the table is."""
 
+STRONGER = (1.0, 4.0, 16.0, 64.0)
+"""Times as many rows as were chosen that may be leant on when beliefs are corrected."""
+
+LEAST_WEIGHT = 1e-3
+"""Beside the likeliest strength, below which another is left out."""
+
 CELLS_OF_A_CHOICE = 1_000_000
 """Cells of the groups by which the leaning of all groups is chosen."""
 
 CELLS_OF_A_CORRECTION = 100_000
-"""The same for what their likeliest values are believed."""
+"""The same for what their likeliest values are believed; larger tables whose groups cannot be taken apart are not corrected."""
 
 
 def choose_leaning(
@@ -82,7 +89,7 @@ def choose_leaning(
     Returns
     -------
     Leaning
-        With one of :data:`STRENGTHS`, and corrected where it is known of every row which group it is of.
+        With one of :data:`STRENGTHS`.
 
     Notes
     -----
@@ -123,28 +130,39 @@ def choose_leaning(
     found = _best(published, matrices, folds, tried, codes)
     if found.attributes:
         found = _best(published, matrices, folds, [found._replace(rows=rows) for rows in STRENGTHS], codes)
-    if perturbed_axes(matrices):
-        return found
-    return found._replace(correction=_correction(published, matrices, folds, found, codes))
+    return found
 
 
-def _correction(
+def judge_strengths(
     published: Floats,
     matrices: Sequence[AxisMatrix],
-    folds: Sequence[Floats],
-    leaning: Leaning,
-    codes: Integers | None,
-) -> Correction:
-    """How the likeliest values are to be believed, judged by each fold under the leaning's fit to the others."""
-    rounds = _affordable_steps(published.size, len(STRENGTHS))
-    lighter = leaning._replace(rows=(1 - 1 / FOLDS) * leaning.rows)
+    tried: Sequence[Leaning],
+    generator: np.random.Generator,
+    *,
+    codes: Integers | None = None,
+) -> list[Corrections]:
+    """How the likeliest values are to be believed under each leaning, by each part of the rows and the fit to the others.
+
+    Groups on an axis that was perturbed share rows, so that a part of them judges nothing. Where all of them have too many
+    cells nothing is corrected, and the first leaning counts alone.
+    """
+    rows = float(published.sum())
     part = some_groups(published, np.random.default_rng(0), CELLS_OF_A_CORRECTION)
-    fits = []
+    is_too_large = matrices[0] is not None and len(part) < len(published)
+    if rows < FOLDS or is_too_large:
+        return [Corrections.none(), *(Corrections.none(-math.inf) for _ in tried[1:])]
+    rounds = _affordable_steps(published.size, len(STRENGTHS))
+    folds = [each for each in _dealt(published, generator) if each.sum() < rows]
+    fits: list[list[Floats]] = [[] for _ in tried]
     for held_out in steps("Judging how far to believe", folds):
         kept = published - held_out
         before = pooled_counts(kept, matrices, ROWS_BEFORE_PEAKS, steps=rounds)
-        fits.append(leaning_counts(kept, matrices, lighter, codes=codes, start=before, steps=rounds)[part])
-    return choose_correction(fits, [each[part] for each in folds], matrices)
+        for place, leaning in enumerate(tried):
+            lighter = leaning._replace(rows=(1 - 1 / FOLDS) * leaning.rows)
+            fit = leaning_counts(kept, matrices, lighter, codes=codes, start=before, steps=rounds)
+            fits[place].append(fit[part])
+    parts = [each[part] for each in folds]
+    return [judge_corrections(each, parts, matrices) for each in fits]
 
 
 def _best(
@@ -232,7 +250,7 @@ def fit_groups(
     *,
     codes: Integers | None = None,
 ) -> Floats:
-    """True counts with the leaning that published rows bear out, judged by a part of the groups or all of them.
+    """True counts with the leaning and the corrections that published rows bear out, judged by a part of the groups or all of them.
 
     Parameters
     ----------
@@ -249,7 +267,26 @@ def fit_groups(
     if not can_have_peaks(published[..., 0].size, published.shape[-1]):
         together = leaning.siblings and leaning.siblings._replace(has_peaks=False)
         leaning = leaning._replace(has_peaks=False, siblings=together)
-    return leaning_counts(published, matrices, leaning, codes=codes)
+    tried = [leaning._replace(rows=rows) for rows in _and_stronger(leaning.rows)]
+    corrections = judge_strengths(judged, matrices, tried, generator, codes=known)
+    evidence = np.array([each.evidence for each in corrections])
+    weights = np.exp(evidence - evidence.max())
+    weights[weights < LEAST_WEIGHT] = 0.0
+    weights /= weights.sum()
+    found = np.zeros(published.shape)
+    for each, chosen, weight in zip(tried, corrections, weights.tolist(), strict=True):
+        if weight:
+            found += weight * chosen.apply(leaning_counts(published, matrices, each, codes=codes))
+    return found
+
+
+def _and_stronger(rows: float) -> list[float]:
+    """The number of rows that was chosen, and stronger ones.
+
+    Chosen without corrections: beliefs that lean more are more modest, and rows held out are against that. Corrected, they may be as
+    good, and take less of the noise of single groups.
+    """
+    return [rows * each for each in STRONGER if each == 1 or rows * each <= STRENGTHS[0]]
 
 
 def some_groups(published: Floats, generator: np.random.Generator, cells: int = 0) -> Integers:

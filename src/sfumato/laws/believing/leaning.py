@@ -22,7 +22,6 @@ from sfumato.laws.believing.group_pooling import (
     shares_with_overall,
 )
 from sfumato.laws.believing.peaked_shares import peaked_shares
-from sfumato.laws.believing.surest import Correction
 from sfumato.values.arrays import Floats, Integers
 
 ROUNDS = 2
@@ -42,8 +41,7 @@ class Leaning(NamedTuple):
     twice, so that the share ``aside`` of people is taken to be like all people. Of the others what is said may be true to
     a ``power``: where a trait that makes the categories is not quite the value, they say more of the trait.
 
-    Rows are linked anew by every peak that is learned where it ``relinks``. ``correction`` is made of the likeliest value of
-    each group at the end.
+    Rows are linked anew by every peak that is learned where it ``relinks``.
     """
 
     rows: float
@@ -53,7 +51,6 @@ class Leaning(NamedTuple):
     aside: float = 0.0
     power: float = 1.0
     relinks: bool = False
-    correction: Correction = Correction()
 
 
 def leaning_counts(
@@ -86,7 +83,7 @@ def leaning_counts(
     for _ in range(rounds):
         toward = leant_on(published, matrices, leaning, codes, current)
         current = pooled_counts(published, matrices, leaning.rows, toward=toward, start=current, steps=steps)
-    return leaning.correction.apply(np.asarray(current))
+    return np.asarray(current)
 
 
 def siblings_together(published: Floats, matrices: Sequence[AxisMatrix]) -> tuple[Floats, list[AxisMatrix]]:

@@ -11,6 +11,7 @@ from sfumato.laws.believing import judging
 from sfumato.laws.believing.group_pooling import pooled_counts
 from sfumato.laws.believing.judging import some_groups
 from sfumato.laws.believing.leaning import Leaning, leaning_counts, siblings_together, what_is_said
+from sfumato.laws.believing.surest import Corrections
 
 JOB = np.array([[0.7, 0.3], [0.1, 0.9]])
 
@@ -105,6 +106,8 @@ def test_siblings_of_too_many_groups_have_no_peaks_either(monkeypatch, has_peaks
     """Where a part of the groups chose peaks, and all of them are too many to try every one."""
     chosen = Leaning(30.0, siblings=Leaning(9.0, has_peaks=True))
     monkeypatch.setattr(judging, "choose_leaning", lambda *_, **__: chosen)
+    monkeypatch.setattr(judging, "judge_strengths", lambda *_, **__: [Corrections.none()])
+    monkeypatch.setattr(judging, "_and_stronger", lambda rows: [rows])
     monkeypatch.setattr(
         judging, "can_have_peaks", lambda groups, values: (groups, values) == (6, 2) and has_peaks
     )

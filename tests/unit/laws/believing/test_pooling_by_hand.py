@@ -18,7 +18,7 @@ from sfumato.laws.believing.group_pooling import (
 from sfumato.laws.believing.judging import choose_leaning, fit_groups, some_groups
 from sfumato.laws.believing.leaning import Leaning, attribute_shares, leaning_counts
 from sfumato.laws.believing.peaked_shares import peaked_shares
-from sfumato.laws.believing.surest import Correction
+from sfumato.laws.believing.surest import Corrections
 
 TOWN = np.array([[0.8, 0.2], [0.3, 0.7]])
 JOB = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]])
@@ -184,7 +184,7 @@ def test_a_leaning_is_chosen_by_the_rows_held_out(monkeypatch, steps):
                 )
     totals = {tried: sum(each) for tried, each in fits.items()}
     chosen = choose_leaning(published, matrices, np.random.default_rng(3))
-    assert chosen._replace(correction=Correction()) == max(totals, key=totals.get)
+    assert chosen == max(totals, key=totals.get)
     tried = list(totals)
     judged = judging._judged(published, matrices, folds[1].astype(float), tried)
     np.testing.assert_allclose(judged, [fits[each][1] for each in tried])
@@ -226,14 +226,21 @@ def test_groups_are_fitted_with_the_leaning_that_a_part_of_them_chose(monkeypatc
         asked.append((published, codes))
         return Leaning(30.0, has_peaks=True)
 
+    def judge(published, _matrices, tried, _generator, *, codes):
+        asked.append((published, codes))
+        return [Corrections.none() for _ in tried]
+
     monkeypatch.setattr(judging, "choose_leaning", choose)
+    monkeypatch.setattr(judging, "judge_strengths", judge)
+    monkeypatch.setattr(judging, "_and_stronger", lambda rows: [rows])
     monkeypatch.setattr(judging, "CELLS_OF_A_CHOICE", 3)
     matrices, codes = [None, JOB], np.array([[7, 1], [8, 2]])
     found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0), codes=codes)
-    ((published, known),) = asked
-    place = int(known[0, 0]) - 7
-    assert (published == PUBLISHED[[place]]).all()
-    assert (known == codes[[place]]).all()
+    assert len(asked) == 2
+    for published, known in asked:
+        place = int(known[0, 0]) - 7
+        assert (published == PUBLISHED[[place]]).all()
+        assert (known == codes[[place]]).all()
     np.testing.assert_allclose(found, leaning_counts(PUBLISHED, matrices, Leaning(30.0, has_peaks=True)))
     monkeypatch.setattr(judging, "can_have_peaks", lambda groups, values: (groups, values) != (2, 3))
     found = fit_groups(PUBLISHED, matrices, np.random.default_rng(0))
