@@ -250,3 +250,44 @@ def test_a_group_with_a_smoker_is_listed_with_a_disease_that_it_does_not_have():
     diseases = ["CF", "FN", "CN", "FN", "FN", "CN"]
     assert [place + 1 for place, group in enumerate(smokers) if "y" in group] == [1, 3, 4, 6]
     assert [place + 1 for place, group in enumerate(diseases) if "C" in group] == [1, 3, 6]
+
+
+def test_the_prior_is_not_diffuse_where_the_noise_is_large():
+    """Rates are to each other as p sigma to |x|, and |x| is on average no more than the counts and the noise together.
+
+    Adult has 196 counts of 30,162 rows by eight attributes; that bound needs no draw. Twice as many attributes double p, sigma and the counts.
+    """
+    rows, attributes, values, classes = 30_162, 8, 98, 2
+
+    def least_ratio(epsilon, times=1):
+        size, scale = times * classes * values, times * attributes / epsilon
+        return size * scale / (times * attributes * rows + size * scale)
+
+    assert least_ratio(0.01) == pytest.approx(0.394, abs=5e-4)
+    assert least_ratio(1.0) == pytest.approx(0.0065, abs=5e-5)
+    assert least_ratio(0.05, times=2) > 1.7 * least_ratio(0.05)
+    counts = np.full(196, 8 * rows / 196)
+    drawn = shrink(counts + np.random.default_rng(24).laplace(0, 800, 196), 800.0)
+    assert drawn.rate_ratio > least_ratio(0.01)
+    assert "not diffuse" in " ".join(drawn.caveats)
+
+
+def test_a_high_variance_of_the_counts_does_not_make_shrinking_gain():
+    """Two vectors of ten counts with one variance, 80 times that of the noise: by signs it loses on the one and gains on the other.
+
+    Loss to be expected where all counts are large: ``4 p² (p + 2) σ⁴ / (Σ θ)²`` = .053; four standard errors of 40,000 vectors.
+    """
+    dense = np.linspace(10, 50, 10)
+    sparse = np.repeat([0.0, 2 * dense.std()], 5)
+    assert dense.var() == pytest.approx(sparse.var())
+    draw = np.random.default_rng(25)
+    found = []
+    for truth in (dense, sparse):
+        noisy = truth + draw.laplace(0, 1, (40_000, 10))
+        shift = 20 / np.abs(noisy).sum(axis=1, keepdims=True)
+        gained = ((noisy - np.sign(noisy) * shift - truth) ** 2 - (noisy - truth) ** 2).sum(axis=1)
+        found.append((gained.mean(), gained.std() / 200))
+    (lost, error), (gained, other_error) = found
+    assert lost - 4 * error > 0
+    assert abs(lost - 4 * 100 * 12 / dense.sum() ** 2) < 4 * error
+    assert gained + 4 * other_error < -1
