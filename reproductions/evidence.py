@@ -45,7 +45,10 @@ class Moves:
     pattern
         Of paths, keys joined by " > "; the first that fits a path applies.
     absolute, relative
-        The Monte-Carlo error that is allowed: both together.
+        The Monte-Carlo error that is allowed: both together, the relative one of the middle between both numbers. Of the larger one, as it once was, six
+        tenths let a number become two and a half times as large, and so more than twice what five standard deviations are.
+    factor
+        For what spreads by ratios: how many times as large one of them may be as the other, of the same sign.
     why
         Where the allowance comes from.
     """
@@ -53,19 +56,23 @@ class Moves:
     pattern: str
     absolute: float = 0.0
     relative: float = 0.0
+    factor: float = 1.0
     why: str
 
     def __post_init__(self) -> None:
         if self.relative >= 1:
-            raise ValueError(
-                f"{self.pattern}: a relative allowance must be below 1, or no number of the same sign fails it."
-            )
+            raise ValueError(f"{self.pattern}: a relative allowance must be below 1. State a factor.")
+        if not 1 <= self.factor < math.inf:
+            raise ValueError(f"{self.pattern}: a factor must be finite and at least 1.")
 
     def allow(self, path: str, stored: float, fresh: float) -> bool | None:
         """Whether a difference is within the allowance, None where the pattern does not fit."""
         if not fnmatchcase(path, self.pattern):
             return None
-        return abs(stored - fresh) <= self.absolute + self.relative * max(abs(stored), abs(fresh))
+        small, large = sorted((abs(stored), abs(fresh)))
+        if stored * fresh > 0 and large <= self.factor * small:
+            return True
+        return abs(stored - fresh) <= self.absolute + self.relative * (small + large) / 2
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -330,7 +330,7 @@ REPRODUCTION = Reproduction(
         Moves(pattern="census > small, * > *mixed*", relative=0.25, why=ONE_RELEASE),
         Moves(pattern="census > small, * > *", relative=0.10, why=ONE_RELEASE),
         Moves(pattern=f"{BY_SELECTIVITY} > Anatomy, Xiao*", relative=0.10, why=ONE_RELEASE),
-        Moves(pattern=f"{BY_SELECTIVITY} > * > 4.0% to 5.0%", relative=0.90, why=FEW_QUERIES),
+        Moves(pattern=f"{BY_SELECTIVITY} > * > 4.0% to 5.0%", factor=10, why=FEW_QUERIES),
         Moves(pattern=f"{BY_SELECTIVITY} > SPLU-Gen, paper*", relative=0.40, why=ONE_RELEASE),
         Moves(pattern=f"{BY_SELECTIVITY} > *", relative=0.60, why=ONE_RELEASE),
         Moves(pattern="census > large, * > *mixed*", relative=0.60, why=ONE_RELEASE),

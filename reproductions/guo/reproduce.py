@@ -217,7 +217,7 @@ REPRODUCTION = Reproduction(
         Moves(pattern="l = ? > loss", relative=0.01, why="the search ends at a tolerance"),
         Moves(
             pattern="l = ? > * > deviation",
-            relative=0.82,
+            factor=5.6,
             absolute=0.001,
             why="a standard deviation of 12 releases: two of them differ by a factor of 5.6 once in a million (F with 11 and 11 degrees)",
         ),

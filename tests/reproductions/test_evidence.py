@@ -110,9 +110,55 @@ def test_every_stored_number_can_be_falsified(name):
 
 
 def test_an_allowance_that_nothing_exceeds_is_refused():
-    """Two numbers of one sign differ by no more than the larger of them."""
+    """Two numbers of one sign differ by no more than twice their middle, and by some factor."""
     with pytest.raises(ValueError, match="below 1"):
         Moves(pattern="*", relative=1.0, why="x")
+    for factor in (0.5, math.inf, math.nan):
+        with pytest.raises(ValueError, match="finite"):
+            Moves(pattern="*", factor=factor, why="x")
+
+
+@pytest.mark.parametrize(
+    ("allowance", "stored", "fresh", "same"),
+    [
+        ({"relative": 0.6}, 1.0, 1.85, True),
+        ({"relative": 0.6}, 1.0, 1.86, False),
+        ({"relative": 0.6}, 1.86, 1.0, False),
+        ({"relative": 0.6}, -1.0, -1.85, True),
+        ({"relative": 0.6}, 1.0, 0.0, False),
+        ({"relative": 0.6}, 1.0, -1.0, False),
+        ({"factor": 5.6}, 1.0, 5.5, True),
+        ({"factor": 5.6}, 5.7, 1.0, False),
+        ({"factor": 5.6}, 1.0, -1.1, False),
+        ({"factor": 5.6}, 0.0, 0.1, False),
+        ({"factor": 5.6, "absolute": 0.1}, 0.0, 0.1, True),
+        ({"relative": 0.1, "absolute": 1.0}, 10.0, 12.1, True),
+        ({"relative": 0.1, "absolute": 1.0}, 10.0, 12.3, False),
+    ],
+)
+def test_how_far_two_numbers_may_lie_apart(allowance, stored, fresh, same):
+    """Six tenths once let a number grow to two and a half times itself, since they were of the larger one."""
+    assert Moves(pattern="*", why="x", **allowance).allow("a", stored, fresh) == same
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_few_numbers_may_be_doubled_or_vanish_unnoticed(name):
+    """Of numbers that rest on draws some are smaller than their error; no more than one in four of a reproduction.
+
+    The share was decided after these numbers were seen (one in four of the few numbers of Fu, section 7, one in six of Guo).
+    """
+    reproduction = evidence.load(name)
+    numbers = [
+        (path, value)
+        for path, value in leaves(reproduction.stored["results"])
+        if isinstance(value, int | float) and not isinstance(value, bool) and value
+    ]
+    loose = [
+        path
+        for path, value in numbers
+        if any(agree(path, value, times * value, reproduction.moves) for times in (0.0, 2.0))
+    ]
+    assert len(loose) <= 0.25 * len(numbers), loose[:5]
 
 
 @pytest.mark.parametrize("name", NAMES)
