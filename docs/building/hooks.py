@@ -9,6 +9,7 @@ from typing import Any
 
 import formulas
 import outside
+import roles
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -65,9 +66,9 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Formulas as MathML, which browsers draw by themselves; wide tables scroll by themselves."""
+    """Formulas as MathML, which browsers draw by themselves; names in docstrings as links; wide tables scroll by themselves."""
     del config, files
-    drawn, spoiled = formulas.drawn(html)
+    drawn, spoiled = formulas.drawn(roles.linked(html))
     for each in spoiled:
         TOLD.warning("%s has a formula that cannot be drawn: %s", page.file.src_uri, each)
     return drawn

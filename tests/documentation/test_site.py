@@ -104,6 +104,40 @@ def test_formulas_are_drawn_or_told(spoiled):
     assert len(formulas.drawn(wrong)[1]) == 1
 
 
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (
+            ":func:<code>~sfumato.data.table.read_table</code>",
+            '<a href="#sfumato.read_table"><code>read_table</code></a>',
+        ),
+        (
+            ":meth:<code>Release.query</code>",
+            '<a href="#sfumato.Release.query"><code>Release.query</code></a>',
+        ),
+        (
+            ":meth:<code>~sfumato.Design.publish</code>",
+            '<a href="#sfumato.Design.publish"><code>publish</code></a>',
+        ),
+        (":meth:<code>publish</code>", "<code>publish</code>"),
+        (":func:<code>~sfumato.plan.goals.goal_from</code>", "<code>goal_from</code>"),
+        ("a :func: without a name", "a :func: without a name"),
+    ],
+)
+def test_names_in_docstrings_are_links_where_the_page_has_them(written, shown):
+    """Roles stood on the page of Python as they are typed; a name that several things have leads nowhere."""
+    anchors = "".join(
+        f'<h3 id="{each}"></h3>'
+        for each in (
+            "sfumato.read_table",
+            "sfumato.Release.query",
+            "sfumato.Design.publish",
+            "sfumato.publish",
+        )
+    )
+    assert module(DOCS / "building" / "roles.py").linked(anchors + written) == anchors + shown
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     """Links, anchors, formulas and what pages load are checked by the build itself, which is strict; needs `make docs` once."""
@@ -118,3 +152,4 @@ def test_the_site_builds_without_a_warning(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "site" / "search" / "search_index.js").stat().st_size > 100_000
+    assert ":<code>" not in (tmp_path / "site" / "reference" / "python.html").read_text(encoding="utf-8")
