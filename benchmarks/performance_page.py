@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 from collections.abc import Iterator
@@ -73,7 +74,8 @@ def _lines(figures: list[dict[str, object]]) -> Iterator[str]:
             remark = "**over** " if value > limit else ""
             if is_worse_than_peer(each):
                 remark += "**the peer is better** "
-            yield f"| {each['name']} | {value:.3g} | {limit:g} | {remark}{each['detail']} |"
+            most = f"{limit:g}" if math.isfinite(limit) else "none"
+            yield f"| {each['name']} | {value:.3g} | {most} | {remark}{each['detail']} |"
         yield ""
 
 

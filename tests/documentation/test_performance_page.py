@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_the_last_figure_of_a_name_counts_and_is_held_against_its_limit(tmp_path
     page = (tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| time over theirs | 3 | 2 | **over** **the peer is better** so |" in page
     assert "| 1 | 2 |" not in page
+
+
+def test_a_figure_without_a_limit_says_so(tmp_path):
+    """It stood as "inf"."""
+    (tmp_path / "results.jsonl").write_text(
+        line("error over theirs", 1.0, limit=math.inf) + "\n", encoding="utf-8"
+    )
+    performance_page.write_page(tmp_path / "results.jsonl", tmp_path / "page.md")
+    assert "| error over theirs | 1 | none | so |" in (tmp_path / "page.md").read_text(encoding="utf-8")
 
 
 PEERS = sorted(path.stem for path in (ROOT / "benchmarks").glob("beside_*.py"))

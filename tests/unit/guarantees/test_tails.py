@@ -157,8 +157,9 @@ def test_true_tails_are_those_of_a_whole_number_of_rows(rows, frequency, count):
 
 
 def test_what_is_beyond_both_tails_is_within():
-    """And never below zero."""
+    """And never below zero, nor rounding: 1 - .7 - .3 is 6e-17 in floats, and stood in a promise as such."""
     assert Tails(0.25, 0.5).within == 0.25
+    assert Tails(0.7, 0.3).within == 0.0
     assert Tails(0.75, 0.25 + 1e-12).within == 0.0
 
 

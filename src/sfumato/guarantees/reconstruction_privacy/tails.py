@@ -32,6 +32,9 @@ DEVIATIONS_KEPT = 12
 ROUNDING = 1e-9
 """A published number this close to an error's edge counts as lying on it, hence not beyond it."""
 
+LEFT_BY_ROUNDING = 1e-12
+"""What both tails leave is nothing up to this."""
+
 
 class Tails(NamedTuple):
     """Probabilities that a reconstructed frequency is more than the relative error too low or too high.
@@ -48,7 +51,9 @@ class Tails(NamedTuple):
     @property
     def within(self) -> float:
         """Probability that it is off by the relative error at most, either way."""
-        return max(0.0, 1 - self.lower - self.upper)
+        left = 1 - self.lower - self.upper
+        # Where both tails are all there is, rounding leaves some 1e-16.
+        return left if left > LEFT_BY_ROUNDING else 0.0
 
 
 def publishing_probabilities(retention: float, size: int) -> tuple[float, float]:
