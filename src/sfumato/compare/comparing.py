@@ -89,7 +89,8 @@ def compare_designs(
         Repeats everything; drawn and kept in the folder when not given.
     workers
         Processes of one thread each; as many as there are cores when not given. 0 works in this very process, whose numerical
-        libraries have been loaded with as many threads as they like.
+        libraries have been loaded with as many threads as they like. They begin by loading the program that called: in a
+        script the call stands under ``if __name__ == "__main__":``, or it is made again by each of them.
 
     Raises
     ------
