@@ -24,7 +24,7 @@ from perturbed_counts import (
     publish,
 )
 from published_rows import category_attribute
-from sfumato.analysis.measures import measure
+from sfumato.analysis.measures import measure, measuring
 from sfumato.analysis.moments import mean
 from sfumato.analysis.rules import Settings, mine
 from sfumato.analysis.rules.bits import BitColumns
@@ -181,3 +181,33 @@ def test_measures_that_noise_makes_larger_cover_near_independence(alarm_budget, 
     for check, number in zip(checks, covered, strict=True):
         alarm_budget.assert_passes(alarm_budget.coverage_p_value(int(number), REPLICATES, 0.95), check)
     alarm_budget.assert_rejects(alarm_budget.coverage_p_value(twins, REPLICATES, 0.95), checks[0])
+
+
+NOBODY = np.array([[1_500, 900], [1_600, 0]])
+"""Nobody has both; noise makes a few of them in half of the releases."""
+
+RATIOS = ("lift", "risk-ratio", "odds-ratio")
+
+
+def test_ratios_of_a_count_that_is_none_are_not_held_above_zero(alarm_budget, monkeypatch):
+    """Null: at least 94 % of the intervals that are stated hold 0. Statistic: number that do, exact binomial, one side. 1,000 releases.
+
+    Some half of them state one. Twin: the interval of the logarithm alone, which ends above 0 whatever was published.
+    """
+    checks = [alarm_budget.draw("ratios of a count that is none", pieces=3) for _ in RATIOS]
+    law = law_of(y=0.7, a=0.8)
+    matrix = matrix_of((A, Y), law)
+    draw = np.random.default_rng(checks[0].seed)
+    releases = [estimated(law, (A, Y), publish(draw, NOBODY, matrix)) for _ in range(REPLICATES)]
+
+    def missed() -> list[tuple[int, int]]:
+        found = [measure(each, "a", "y", only=RATIOS) for each in releases]
+        stated = [[each[name] for each in found if not each[name].undefined] for name in RATIOS]
+        return [(sum(value.low > 0 for value in each), len(each)) for each in stated]
+
+    for check, (number, stated) in zip(checks, missed(), strict=True):
+        assert stated > REPLICATES / 4
+        alarm_budget.assert_passes(float(binom.sf(number - 1, stated, 0.06)), check)
+    monkeypatch.setattr(measuring, "beyond_logarithms", lambda ends, *_: ends)
+    for check, (number, stated) in zip(checks, missed(), strict=True):
+        alarm_budget.assert_rejects(float(binom.sf(number - 1, stated, 0.06)), check)

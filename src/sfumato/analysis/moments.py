@@ -12,7 +12,7 @@ import numpy as np
 from sfumato.analysis.asking import CellCounts, Countable, ask_cells, keep_cells
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.numbers import NumberEstimate
-from sfumato.analysis.routine import carry
+from sfumato.analysis.routine import carry, leaning
 from sfumato.analysis.scores import Scores, score
 from sfumato.errors import NoSolutionError, ParameterError
 from sfumato.laws import Target, refuse_unknown_target
@@ -82,7 +82,7 @@ def variance(
     raw = float((numbers.values - center) ** 2 @ counts.values / rows)
     gradient = ((numbers.values - center) ** 2 - raw) / rows
     value = raw + float(middle.variances[0])
-    carried = carry(np.array([value]), gradient[None, :], counts, target)
+    carried = _carried(value, gradient, counts, target)
     error = float(carried.standard_errors[0])
     low, high = _interval(carried, confidence_level)
     within = float((numbers.highs - numbers.lows) ** 2 @ counts.values / rows / 12)
@@ -212,7 +212,13 @@ def _scored(
 def _mean(counts: Estimates, numbers: Floats, target: Target) -> Estimates:
     rows = counts.values.sum()
     value = float(numbers @ counts.values / rows)
-    return carry(np.array([value]), ((numbers - value) / rows)[None, :], counts, target)
+    return _carried(value, (numbers - value) / rows, counts, target)
+
+
+def _carried(value: float, gradient: Floats, counts: Estimates, target: Target) -> Estimates:
+    """A number with its error, and an interval that leans."""
+    found = carry(np.array([value]), gradient[None, :], counts, target)
+    return dataclasses.replace(found, limits=leaning(found, gradient[None, :], counts, target))
 
 
 def _interval(found: Estimates, confidence_level: float) -> tuple[float, float]:

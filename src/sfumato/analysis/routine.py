@@ -16,7 +16,8 @@ import numpy as np
 from sfumato.errors import NoSolutionError
 from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import Estimates
+from sfumato.values.estimates import Estimates, normal_quantile
+from sfumato.values.score_intervals import heavier_quantiles, score_limits
 
 LARGEST_NUMBER_OF_STEPS = 60
 """Newton steps after which there is no root; 4 to 8 are usual."""
@@ -93,7 +94,8 @@ def carry(
         Estimated counts of all rows in question, with their ``table`` covariance: laws differ in how they add
         the drawing of the rows to it, so it is added here.
     target
-        With ``"population"`` the variance of drawing the rows comes on top, ``G diag(n) G' - G n n' G' / N``.
+        With ``"population"`` the variance of drawing the rows comes on top, ``G diag(n) G' - G n n' G' / N``, and no less than
+        that of the draw of one row: that none was drawn of those who would move a number says not that there are none.
     draw
         Covariance of drawing, ``(k, k)``, where the counts are several tables and not one joint.
 
@@ -114,9 +116,10 @@ def carry(
     heavy = noise.fourth_cumulants
     if target == "table":
         return Estimates(values, noise.variances, covariance, fourth_cumulants=heavy)
+    least = np.zeros(values.size)
     if draw is None:
-        draw = drawing(gradient, counts.values)
-    variances = noise.variances + np.clip(np.diagonal(draw), 0, None)
+        draw, least = drawing(gradient, counts.values), _furthest_moves(gradient, counts.values) ** 2
+    variances = noise.variances + np.maximum(np.diagonal(draw), least)
     return Estimates(values, variances, covariance + draw, fourth_cumulants=heavy)
 
 
@@ -127,6 +130,73 @@ def drawing(gradient: Floats, counts: Floats) -> Floats:
     spread = (gradient * counts) @ gradient.T
     # At a root the sums are zero, and a total of zero then does no harm.
     return np.asarray(spread if not sums.any() else spread - np.outer(sums, sums) / total)
+
+
+def _furthest_moves(gradient: Floats, counts: Floats) -> Floats:
+    """What the one row changes that moves each of ``gradient @ counts`` furthest when it is drawn, ``(k,)``."""
+    moves = _moves(gradient, counts)
+    return np.asarray(np.take_along_axis(moves, np.abs(moves).argmax(axis=1)[:, None], axis=1)[:, 0])
+
+
+def _moves(gradient: Floats, counts: Floats) -> Floats:
+    """What a row of each cell changes when it is drawn in the place of any other, ``(k, cells)``."""
+    sums = gradient @ counts
+    return gradient - sums[:, None] / counts.sum() if sums.any() else gradient
+
+
+@dataclass(frozen=True, eq=False)
+class Leaning:
+    """Ends of intervals that reach as far as normal ones, and further to the side to which a number leans that rests on few rows.
+
+    Of a share of nearly everybody those few are known who are left: when fewer of them were drawn than are to be expected, the
+    estimated variance is too small as well. A score interval makes up for it on that side. On the other it is shorter than a normal
+    one, which is right of a count and of a share by itself, and wrong where rows that nobody drew would move a number there.
+
+    Parameters
+    ----------
+    values, variances, fourth_cumulants
+        Of the numbers, ``(n,)`` each.
+    slopes
+        How much the variances change with the numbers, ``(n,)``.
+
+    Examples
+    --------
+    >>> none_of_hundred = Leaning(np.zeros(1), np.array([1e-4]), np.array([0.01]))
+    >>> low, high = none_of_hundred(0.95)
+    >>> round(float(low[0]), 4), round(float(high[0]), 4)
+    (-0.0196, 0.0466)
+    """
+
+    values: Floats
+    variances: Floats
+    slopes: Floats
+    fourth_cumulants: Floats | None = None
+
+    def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """At a confidence level."""
+        normal = normal_quantile(confidence_level)
+        return self.reaching(heavier_quantiles(normal, self.variances, self.fourth_cumulants))
+
+    def reaching(self, half_widths: float | Floats) -> tuple[Floats, Floats]:
+        """That of a normal interval being so many standard errors."""
+        low, high = score_limits(self.values, self.variances, self.slopes, half_widths)
+        reach = half_widths * np.sqrt(self.variances)
+        return np.minimum(low, self.values - reach), np.maximum(high, self.values + reach)
+
+
+def leaning(found: Estimates, gradient: Floats, counts: Estimates, target: Target) -> Leaning:
+    """How intervals of numbers lean that were carried on from counts; the arguments are those of :func:`carry`, and what it gave.
+
+    The third moment of the draw is that of its rows, ``sum n (g - mean)^3``; that of the noise the law's own.
+    """
+    noise = counts.linear(gradient)
+    skews = np.zeros(found.values.size) if noise.skews is None else noise.skews()
+    if target == "population":
+        furthest, moves = _furthest_moves(gradient, counts.values), _moves(gradient, counts.values)
+        is_drawn = np.square(moves) @ counts.values >= furthest**2
+        skews = skews + np.where(is_drawn, moves**3 @ counts.values, furthest**3)
+    slopes = np.divide(skews, found.variances, out=np.zeros_like(skews), where=found.variances > 0)
+    return Leaning(found.values, found.variances, slopes, found.fourth_cumulants)
 
 
 def quadratic_interval(

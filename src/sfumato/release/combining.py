@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sfumato.errors import ParameterError
+from sfumato.release.large_shares import NOT_TOLD, Share, is_same_estimate, share_of
 from sfumato.values.answers import Answer
+from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates, known_bounds
 from sfumato.values.predicate import Predicate
 
@@ -71,6 +75,13 @@ class Origin:
         else:
             combined = pair.ratio([1.0, 0.0], [0.0, 1.0])
             weights = np.array([1.0, -combined.values[0]]) / second.estimate
+        of_counts = weights @ gradient
+        if self.target == "population":
+            combined = _of_a_draw(combined, predicates, of_counts)
+            nested = _of_nested(self, operation, other)
+            if nested is not None and is_same_estimate(nested.estimates, combined):
+                combined, predicates = nested.estimates, nested.predicates
+                of_counts = np.array(nested.gradient)
         named = "difference" if operation == "-" else "ratio"
         answer = Answer.of(
             f"({first.question or 'all rows'}) {operation} ({second.question or 'all rows'})",
@@ -81,7 +92,7 @@ class Origin:
             first.target,
             estimator=f"{named} of two answers, each {first.estimator}",
         )
-        origin = Origin(self.release, predicates, tuple((weights @ gradient).tolist()), self.target)
+        origin = Origin(self.release, predicates, tuple(of_counts.tolist()), self.target)
         return dataclasses.replace(answer, origin=origin)
 
 
@@ -100,3 +111,40 @@ def _side_by_side(first: Answer, second: Answer, changes: Estimates) -> Estimate
         terms=changes.terms,
         leeway=tuple(np.array([each.leeway or (0.0, 0.0) for each in both]).T),
     )
+
+
+def _of_a_draw(combined: Estimates, predicates: Sequence[Predicate], weights: Floats) -> Estimates:
+    """The same, known to no less than the draw of one row.
+
+    Numbers of rows of which one kind is part of another go together so far that nothing may be left of their errors where none
+    of the others was drawn. Those of the same rows cancel truly.
+    """
+    moves: dict[Predicate, float] = {}
+    for each, weight in zip(predicates, weights.tolist(), strict=True):
+        moves[each] = moves.get(each, 0.0) + weight
+    furthest = max(map(abs, moves.values()))
+    is_open = combined.certainty == Certainty.ESTIMATED
+    return dataclasses.replace(
+        combined, variances=np.where(is_open, np.maximum(combined.variances, furthest**2), combined.variances)
+    )
+
+
+def _of_nested(one: Origin, operation: Literal["-", "/"], other: Origin) -> Share | None:
+    """Which share one count is of another that it is part of, or what is left of one without its part; None where neither is asked.
+
+    Both are questions of their own, about rows that are in one of the two alone, however few of them there are.
+    """
+    if one.gradient != (1.0,) or other.gradient != (1.0,) or one.predicates == other.predicates:
+        return None
+    release, target = one.release, one.target
+    (first,), (second,) = one.predicates, other.predicates
+    both = first & second
+    try:
+        if operation == "/" and both == first:
+            return share_of(release, first, second, target)
+        if operation == "-" and both == second:
+            rest = first & second.others(release.schema)
+            return Share(release.law.estimate_predicates(release, (rest,), target=target), (rest,), (1.0,))
+    except NOT_TOLD:
+        pass
+    return None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
 from sfumato.values.certainty import Certainty
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
 
 AGREEMENT = 1e-6
-"""How far a share and what the others leave of one may be apart; further, and the counts of a law do not add up."""
+"""How far a number and what the others leave may be apart, as a share of it; further, and the counts of a law do not add up."""
+
+
+NOT_TOLD = (NotIdentifiableError, ParameterError, QueryError)
+"""What a law or a question says that cannot be answered; another way to the same number is then left alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,50 +53,79 @@ class Mirrored:
         return self.whole - high, self.whole - low
 
 
-def large_share(
-    found: Estimates, release: Release, question: str, group: Predicate, target: Target
-) -> Estimates:
-    """A share, with the interval that those leave who do not satisfy the question where most do.
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A share of a group, or another number made of counts, and what its error comes from.
 
     Parameters
     ----------
-    found
-        The share.
-    release, question, group, target
+    estimates
+        The number.
+    predicates
+        Rows that were counted: of a share, a part of the group and the group.
+    gradient
+        Change of the number with each count.
+    """
+
+    estimates: Estimates
+    predicates: tuple[Predicate, ...]
+    gradient: tuple[float, ...]
+
+
+def share_of(release: Release, wanted: Predicate, group: Predicate, target: Target) -> Share:
+    """Which share of a group satisfies a question; by those who do not where most do, about a population.
+
+    Parameters
+    ----------
+    release, wanted, group, target
         What was asked of which group, about whom.
     """
-    if target == "table" or not question.strip() or found.values[0] <= 1 / 2:
-        return found
-    others = _read(release, f"NOT ({question})")
-    return _by_what_is_left(found, 1.0, lambda: _share(release, others, group, target))
+    share = _share(release, wanted, group, target)
+    found = share.estimates
+    if target == "table" or not wanted.names or found.values[0] <= 1 / 2:
+        return share
+    others: list[Share] = []
+
+    def ask_of_others() -> Estimates:
+        others.append(_share(release, wanted.others(release.schema), group, target))
+        return others[0].estimates
+
+    mended = _by_what_is_left(found, 1.0, ask_of_others)
+    if mended is found:
+        return share
+    # A combination with other answers has its error from the few as well.
+    return Share(mended, others[0].predicates, tuple(-each for each in others[0].gradient))
 
 
 def difference_of_shares(
-    release: Release, question: str, groups: tuple[Predicate, Predicate], target: Target
+    release: Release, wanted: Predicate, groups: tuple[Predicate, Predicate], target: Target
 ) -> Estimates:
     """How much more often a question is true in one group than in another; by the others where shares are above one half on average."""
-    asked = _read(release, question)
-    found = release.law.compare(release, asked, *groups, target=target)
-    if target == "table" or not question.strip():
+    found = release.law.compare(release, wanted, *groups, target=target)
+    if target == "table" or not wanted.names:
         return found
     try:
-        shares = [float(_share(release, asked, each, target).values[0]) for each in groups]
-    except (NotIdentifiableError, ParameterError):
+        shares = [float(_share(release, wanted, each, target).estimates.values[0]) for each in groups]
+    except NOT_TOLD:
         # A release may tell the difference alone.
         return found
     if sum(shares) <= 1:
         return found
-    others = _read(release, f"NOT ({question})")
-    return _by_what_is_left(found, 0.0, lambda: release.law.compare(release, others, *groups, target=target))
+    return _by_what_is_left(
+        found,
+        0.0,
+        lambda: release.law.compare(release, wanted.others(release.schema), *groups, target=target),
+    )
 
 
-def _read(release: Release, question: str) -> Predicate:
-    return Predicate.parse(question, release.schema, release.manifest.merged_labels)
-
-
-def _share(release: Release, wanted: Predicate, group: Predicate, target: Target) -> Estimates:
-    counts = release.law.estimate_predicates(release, (wanted & group, group), target=target)
-    return counts.ratio([1.0, 0.0], [0.0, 1.0]).within(0.0, 1.0)
+def _share(release: Release, wanted: Predicate, group: Predicate, target: Target) -> Share:
+    both = wanted & group
+    counts = release.law.estimate_predicates(release, (both, group), target=target)
+    # A question that all of a group satisfies is about the group itself.
+    top = [0.0, 1.0] if both == group else [1.0, 0.0]
+    found = counts.ratio(top, [0.0, 1.0]).within(0.0, 1.0)
+    rows = float(counts.values[1])
+    return Share(found, (both, group), (1 / rows, -float(found.values[0]) / rows))
 
 
 def _by_what_is_left(found: Estimates, whole: float, ask_of_others: Callable[[], Estimates]) -> Estimates:
@@ -115,12 +148,19 @@ def _by_what_is_left(found: Estimates, whole: float, ask_of_others: Callable[[],
         return found
     try:
         others = ask_of_others()
-    except (NotIdentifiableError, ParameterError):
-        # Some laws tell one side only, or nothing of a group in which nobody is left.
+    except NOT_TOLD:
+        # Some laws tell one side only, or nothing of a group in which nobody is left; the others may be too many groups to ask.
         return found
-    is_same = abs(float(whole - others.values[0] - found.values[0])) <= AGREEMENT
-    if not is_same or others.certainty[0] != Certainty.ESTIMATED:
+    left = replace(others, values=whole - others.values)
+    if not is_same_estimate(left, found):
         return found
     return replace(
         found, variances=np.maximum(found.variances, others.variances), limits=Mirrored(whole, others)
     )
+
+
+def is_same_estimate(one: Estimates, other: Estimates) -> bool:
+    """Whether two ways lead to one number, and both call it an estimate."""
+    are_estimates = one.certainty[0] == other.certainty[0] == Certainty.ESTIMATED
+    value, another = float(one.values[0]), float(other.values[0])
+    return bool(are_estimates) and abs(value - another) <= AGREEMENT * max(1.0, abs(value))

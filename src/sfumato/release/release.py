@@ -17,7 +17,7 @@ from sfumato.release.analyses import Analyses
 from sfumato.release.combining import Origin
 from sfumato.release.kept_counts import KeptCounts
 from sfumato.release.kept_items import KeptItems
-from sfumato.release.large_shares import difference_of_shares, large_share
+from sfumato.release.large_shares import difference_of_shares, share_of
 from sfumato.release.manifest import Manifest, TableEntry
 from sfumato.release.signature import Signature, fitting_signature
 from sfumato.release.simultaneous import Simultaneous, level_of_each
@@ -237,16 +237,11 @@ class Release(Analyses):
         The ratio of two unbiased counts, by the delta method: nearly unbiased when the group is large, unreliable when not.
         """
         group, wanted = self._read(given), self._read(question)
-        both = wanted & group
-        estimates = self.law.estimate_predicates(self, (both, group), target=target)
+        share = share_of(self, wanted, group, target)
         among = f" among {group.describe(self.schema)}" if given.strip() else ""
-        # A question that all of a group satisfies is about the group itself.
-        top = [0.0, 1.0] if both == group else [1.0, 0.0]
-        ratio = large_share(estimates.ratio(top, [0.0, 1.0]).within(0.0, 1.0), self, question, group, target)
-        asked, note = f"share of {wanted.describe(self.schema)}{among}", "; ".join(both.notes)
-        answer = self._answer(asked, ratio, confidence_level, target, note=note)
-        share, rows = answer.estimate, float(estimates.values[1])
-        origin = Origin(self, (both, group), (1 / rows, -share / rows), target)
+        asked, note = f"share of {wanted.describe(self.schema)}{among}", "; ".join((wanted & group).notes)
+        answer = self._answer(asked, share.estimates, confidence_level, target, note=note)
+        origin = Origin(self, share.predicates, share.gradient, target)
         # Not unbiased itself, even where both counts are.
         named = f"ratio of two counts, each {answer.estimator}"
         return dataclasses.replace(answer, estimator=named, origin=origin)
@@ -272,7 +267,7 @@ class Release(Analyses):
             Conditions that make the two groups.
         """
         asked, first, second = (self._read(each) for each in (question, given, versus))
-        estimates = difference_of_shares(self, question, (first, second), target)
+        estimates = difference_of_shares(self, asked, (first, second), target)
         texts = [each.describe(self.schema) or "all rows" for each in (asked, first, second)]
         described = f"share of {texts[0]} among {texts[1]} minus among {texts[2]}"
         note = "; ".join(dict.fromkeys(note for each in (asked, first, second) for note in each.notes))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from sfumato.errors import QueryError
 from sfumato.values.boxes import boxes_of, refuse_several
+from sfumato.values.expressions import Condition, Expression, Joined, Negated
 from sfumato.values.merged_labels import NOTHING_MERGED, MergedLabels
 from sfumato.values.query_text import read_query
 from sfumato.values.schema import Attribute, Schema
@@ -50,10 +51,7 @@ class Predicate:
         what does not add up to all rows. Labels that were merged with others are read as all of them, which is noted.
         """
         expression, notes = read_query(text, schema, merged)
-        parts = tuple(
-            Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
-            for each in boxes_of(expression, schema)
-        )
+        parts = _parts(expression, schema)
         # Of parts that nobody can be in one is left where there is no other.
         impossible = [
             f"no value of {name} meets all that is asked of it: no row is chosen"
@@ -103,6 +101,26 @@ class Predicate:
             refuse_several()
         return self.parts[0]
 
+    def others(self, schema: Schema) -> Predicate:
+        r"""All rows that it does not choose, with nothing said anew about how the question was read.
+
+        Raises
+        ------
+        QueryError
+            When they take too many selections.
+
+        Examples
+        --------
+        >>> schema = Schema.from_toml('[attributes.sex]\nrole = "other"\ncategories = ["F", "M"]')
+        >>> Predicate.parse("sex = 'F'", schema).others(schema).describe(schema)
+        "sex = 'M'"
+        """
+        chosen = (
+            Joined("AND", tuple(Condition(name, frozenset(codes)) for name, codes in each.conditions))
+            for each in self.parts
+        )
+        return Predicate(_parts(Negated(Joined("OR", tuple(chosen))), schema))
+
     def describe(self, schema: Schema) -> str:
         """Query text that parses back to the same rows."""
         texts = [each.describe(schema) for each in self.parts]
@@ -112,3 +130,10 @@ class Predicate:
         both = tuple(one & another for one, another in itertools.product(self.parts, other.parts))
         possible = tuple(each for each in both if all(codes for _, codes in each.conditions))
         return Predicate(possible or both[:1], tuple(dict.fromkeys(self.notes + other.notes)))
+
+
+def _parts(expression: Expression, schema: Schema) -> tuple[Selection, ...]:
+    return tuple(
+        Selection(tuple((name, tuple(sorted(codes))) for name, codes in each.items()))
+        for each in boxes_of(expression, schema)
+    )

@@ -60,7 +60,7 @@ class Measure:
     def shown(self, value: float) -> float:
         """A number on the measure's scale as the measure itself."""
         if self.scale == "logarithm":
-            return math.exp(min(value, 700))
+            return math.inf if value == math.inf else math.exp(min(value, 700))
         return math.sqrt(max(value, 0.0)) if self.scale == "square" else value
 
     def slope(self, value: float) -> float:
@@ -305,10 +305,11 @@ _DECLARED = (
     Measure(
         "conviction",
         "what independence expects without the second, by what there is",
-        lambda p, _: _rows(p)[1] * _columns(p)[0] / p[1, 0],
+        lambda p, _: np.log(_rows(p)[1]) + np.log(_columns(p)[0]) - np.log(p[1, 0]),
         1,
         0,
         positive=((1, 0),),
+        scale="logarithm",
     ),
     Measure(
         "collective-strength",

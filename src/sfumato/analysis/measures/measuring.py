@@ -13,14 +13,15 @@ from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_
 from sfumato.analysis.differentiation import differentiate, noise_bias, noise_spread
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
-from sfumato.analysis.measures.noise import covariance_about, of_counts
-from sfumato.analysis.routine import carry, quadratic_interval
+from sfumato.analysis.measures.noise import beyond_logarithms, covariance_about, needed_cells, of_counts
+from sfumato.analysis.routine import carry, leaning, quadratic_interval
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
+from sfumato.values.answers import show_end
 from sfumato.values.arrays import Floats
 from sfumato.values.charts import separate_intervals
 from sfumato.values.estimates import normal_quantile
-from sfumato.values.number_text import percent_as_stated, show
+from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.score_intervals import heavier_quantiles
 from sfumato.values.tabular import Charted
@@ -132,7 +133,7 @@ class Measures(Charted):
                 each.name,
                 *(
                     # The root of what came out below zero has no error; its interval says all there is to say.
-                    "" if math.isnan(number) else show(number, each.std_error)
+                    "" if math.isnan(number) else show_end(number, each.std_error)
                     for number in (each.estimate, each.std_error, each.low, each.high)
                 ),
                 "" if each.null is None else f"{each.null:g}",
@@ -278,11 +279,11 @@ def value_of(
 
     formula = of_counts(declared, table.shape)
     raw = float(np.real(formula(counts.values + 0j)))
-    carried = carry(np.array([raw]), differentiate(formula, counts.values)[None, :], counts, target)
+    gradient = differentiate(formula, counts.values)[None, :]
+    carried = carry(np.array([raw]), gradient, counts, target)
     error, bias = float(carried.standard_errors[0]), 0.0
     if not holds_for_any_law:
         half_width = float(np.max(heavier_quantiles(half_width, carried.variances, carried.fourth_cumulants)))
-    ends = raw - half_width * error, raw + half_width * error
     if declared.is_quadratic:
         noise = covariance_about(counts, target)
         bias = noise_bias(formula, counts.values, noise)
@@ -290,6 +291,11 @@ def value_of(
         ends = quadratic_interval(raw - bias, raw, error**2, spread, half_width)
         # To first order a measure at its least does not move at all; its curvature still makes it vary.
         error = max(error, math.sqrt(spread))
+    else:
+        (low,), (high,) = leaning(carried, gradient, counts, target).reaching(half_width)
+        ends = float(low), float(high)
+    if declared.scale == "logarithm":
+        ends = beyond_logarithms(ends, raw, declared, table, half_width)
     value = raw - bias
     low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
@@ -317,8 +323,7 @@ def _from_draws(
 def _missing(declared: Measure, table: Crossed) -> str:
     """Which cell a measure needs that is not estimated as positive; empty where none is missing."""
     counts, (_, columns) = table.counts, table.shape
-    needed = tuple(np.ndindex(*table.shape)) if declared.positive == "all" else declared.positive
-    for row, column in needed:
+    for row, column in needed_cells(declared, table.shape):
         place = row * columns + column
         value = counts.values[place]
         # A cell that is certainly empty adds nothing to sums of p log p; a ratio still divides by it.

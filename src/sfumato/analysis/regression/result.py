@@ -17,7 +17,7 @@ from sfumato.analysis.regression.glm import FAMILIES
 from sfumato.errors import ParameterError, QueryError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import Estimates
+from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
@@ -181,7 +181,7 @@ class Regression(Fitted):
             gradient[None, :]
         )
         error = float(spread.standard_errors[0])
-        low, high = Estimates(np.array([value]), np.array([error**2])).intervals(self.confidence_level)
+        low, high = _ends(value, error, normal_quantile(self.confidence_level), is_share=response.is_share)
         bounds = (
             (0.0, 1.0)
             if response.is_share
@@ -190,7 +190,7 @@ class Regression(Fitted):
             else (-math.inf, math.inf)
         )
         what = response.categories[place] or response.text
-        ends = float(np.clip(low[0], *bounds)), float(np.clip(high[0], *bounds))
+        ends = float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
         notes = (*self.notes, *([WHOLE_RANGE] if ends == bounds else []))
         return NumberEstimate(
             f"{'share' if response.is_share else 'mean'} of {what} among "
@@ -204,3 +204,21 @@ class Regression(Fitted):
             self.target,
             notes=notes,
         )
+
+
+def _ends(value: float, error: float, half_width: float, *, is_share: bool) -> tuple[float, float]:
+    """Ends of the interval of a prediction; of a share as far as that of its log-odds, which leans away from none and from all.
+
+    Where few of a group differ from the rest, the error of a share is small when fewer of them were drawn than are to be expected.
+
+    Examples
+    --------
+    >>> [round(each, 3) for each in _ends(0.99, 0.01, 1.96, is_share=True)]
+    [0.932, 1.01]
+    """
+    low, high = value - half_width * error, value + half_width * error
+    if not is_share or not 0 < value < 1:
+        return low, high
+    odds, factor = value / (1 - value), math.exp(min(half_width * error / (value * (1 - value)), 700))
+    least, most = odds / factor, odds * factor
+    return min(low, least / (1 + least)), max(high, most / (1 + most))

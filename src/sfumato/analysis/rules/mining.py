@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -20,6 +21,7 @@ from sfumato.analysis.measures.measuring import (
     value_of,
 )
 from sfumato.analysis.measures.noise import covariance_about
+from sfumato.analysis.routine import Leaning
 from sfumato.analysis.rules.bits import ItemSet, joined
 from sfumato.analysis.rules.items import Item
 from sfumato.analysis.rules.result import FrequentSet, Rule
@@ -124,11 +126,10 @@ class Mined:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Sets of one length that pass, their shares and standard errors, and what was looked at to find them."""
+    """Sets of one length that pass, their shares with what intervals need, and what was looked at to find them."""
 
     sets: list[ItemSet]
-    shares: Floats
-    errors: Floats
+    shares: Leaning
     counted: int
     considered: int
 
@@ -161,11 +162,18 @@ def mine(supports: Supports, settings: Settings, *, consequents: Sequence[Item] 
         FrequentSet(
             tuple(supports.items[place].text for place in places),
             float(share),
-            float(error),
-            *ranges.of_support(float(share), float(error)),
+            math.sqrt(variance),
+            max(float(low), 0.0),
+            min(float(high), 1.0),
         )
         for level in levels
-        for places, share, error in zip(level.sets, level.shares, level.errors, strict=True)
+        for places, share, variance, low, high in zip(
+            level.sets,
+            level.shares.values,
+            level.shares.variances,
+            *level.shares.reaching(ranges.support),
+            strict=True,
+        )
     )
     found = (
         _rule(supports, both, second, settings, ranges)
@@ -213,18 +221,26 @@ def _passing(
     settings: Settings,
     allowed: frozenset[int],
 ) -> _Level:
-    values, variances = estimated
-    shares = values / rows
-    # Drawing rows from a population: the variance of a share among so many.
-    drawn = np.clip(shares * (1 - shares), 0, None) * rows if settings.target == "population" else 0.0
-    errors = np.sqrt(variances + drawn) / rows
-    half = normal_quantile(settings.confidence_level) * errors
-    decided = settings.decided(shares, shares - half, shares + half)
+    shares = _shares(estimated, rows, settings.target)
+    low, high = shares.reaching(normal_quantile(settings.confidence_level))
+    decided = settings.decided(shares.values, low, high)
     kept = np.flatnonzero(decided >= settings.minimum_support)
     considered = sum(1 for each in candidates for _ in _consequents(each, allowed, settings))
-    return _Level(
-        [candidates[place] for place in kept], shares[kept], errors[kept], len(candidates), considered
-    )
+    passing = Leaning(shares.values[kept], shares.variances[kept], shares.slopes[kept])
+    return _Level([candidates[place] for place in kept], passing, len(candidates), considered)
+
+
+def _shares(estimated: tuple[Floats, Floats], rows: float, target: Target) -> Leaning:
+    """Shares of so many rows, from numbers of rows and their variances about the table."""
+    values, variances = estimated
+    shares = values / rows
+    skews = np.zeros(shares.size)
+    if target == "population":
+        # Drawing rows from a population: the variance of a share among so many, and no less than the draw of one row.
+        drawn = np.clip(shares * (1 - shares), 1 / rows, None) * rows
+        variances, skews = variances + drawn, drawn * (1 - 2 * np.clip(shares, 0, 1))
+    slopes = np.divide(skews, variances, out=np.zeros_like(skews), where=variances > 0)
+    return Leaning(shares, variances / rows**2, slopes / rows)
 
 
 def _consequents(both: ItemSet, allowed: frozenset[int], settings: Settings) -> Iterator[ItemSet]:
@@ -247,9 +263,6 @@ class _Ranges:
         number = max(considered, 1) if settings.simultaneous else 1
         level = 1 - (1 - settings.confidence_level) / number
         return cls(normal_quantile(level), half_width_of(settings.interval, level))
-
-    def of_support(self, share: float, error: float) -> tuple[float, float]:
-        return max(share - self.support * error, 0.0), min(share + self.support * error, 1.0)
 
 
 def _rule(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.analysis.asking import as_columns
 from sfumato.analysis.measures.measuring import MeasuredValue
+from sfumato.values.answers import show_end
 from sfumato.values.charts import scatter_chart
 from sfumato.values.number_text import counted, percent, percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
@@ -276,5 +277,5 @@ def _shown(measured: MeasuredValue) -> tuple[str, str, str]:
     """Estimate and ends, to the digits that the error supports; an undefined one has its whole range."""
     if measured.undefined:
         return "undefined", f"{measured.low:g}", f"{measured.high:g}"
-    low, high = (show(each, measured.std_error) for each in (measured.low, measured.high))
+    low, high = (show_end(each, measured.std_error) for each in (measured.low, measured.high))
     return show(measured.estimate, measured.std_error), low, high
