@@ -183,10 +183,10 @@ def test_rare_values_outside_the_groups_cover(alarm_budget, where):
 
 
 @functools.cache
-def mostly_table():
-    """The same rows, nine in ten of which have the first note."""
+def mostly_table(few=0.1):
+    """The same rows, all but a few in ten or a hundred of which have the first note."""
     codes = dict(table().codes)
-    note = np.random.default_rng(3).random(codes["place"].size) < 0.1
+    note = np.random.default_rng(3).random(codes["place"].size) < few
     return ArrayTable(SCHEMA, {**codes, "note": note.astype(np.uint8)})
 
 
@@ -211,6 +211,35 @@ def test_counts_of_most_of_a_group_lean_to_the_right_side(alarm_budget, monkeypa
 
     alarm_budget.assert_passes(float(binom.cdf(covered(), 600, 0.94)), check)
     monkeypatch.setattr(sampled_counts, "fixed_leaning", lambda parts, *_: np.zeros(parts.cells))
+    alarm_budget.assert_rejects(float(binom.cdf(covered(), 600, 0.94)), check)
+
+
+def test_counts_of_most_of_a_group_cover_where_sizes_are_rounded(alarm_budget, monkeypatch):
+    """Null: 95 % intervals of a note that 99 in a hundred have hold it in 94 % of 600 releases or more, rounding as the thesis does.
+
+    Statistic: too few covered, exact binomial. Twin: copies that are taken to add up to the size of every group, which they do
+    not here; the interval then says more of most of a group than is known of all of it, and covers under 85 %.
+    """
+    check = alarm_budget.draw("counts of most of a group cover where sizes are rounded")
+    design, private, where = (
+        SamplePerturbScale(retention=0.5, strict=False),
+        mostly_table(0.01),
+        Selection((("note", (0,)),)),
+    )
+    truth, noise = private.count_by((), where).total, NoiseSource.seeded(check.seed)
+    releases = []
+    for number in range(600):
+        fresh = noise.named(f"replicate {number}")
+        publication = design.publish(private, fresh)
+        releases.append((publication.law, published(publication, private, fresh)))
+
+    def covered():
+        ends = [law.estimate(each, Tabulation(where=where)).intervals(0.95) for law, each in releases]
+        return sum(low[0] <= truth <= high[0] for low, high in ends)
+
+    alarm_budget.assert_passes(float(binom.cdf(covered(), 600, 0.94)), check)
+    whole = functools.partialmethod(sampled_counts.SampledCounts._effect_by_group, is_whole=True)
+    monkeypatch.setattr(sampled_counts.SampledCounts, "_effect_by_group", whole)
     alarm_budget.assert_rejects(float(binom.cdf(covered(), 600, 0.94)), check)
 
 

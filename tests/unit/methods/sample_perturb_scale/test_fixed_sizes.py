@@ -17,7 +17,7 @@ def test_parts_of_different_groups_lean_by_themselves():
         cells=2,
     )
     effects, sizes = np.array([0.1, 0.2, 0.3]), np.array([100.0, 200.0, 40.0])
-    found = fixed_leaning(parts, effects, sizes)
+    found = fixed_leaning(parts, effects, effects, sizes)
 
     def leaning(group, value):
         return effects[group] ** 2 * (3 * value**2 * sizes[group] - 2 * value**3)

@@ -57,36 +57,36 @@ def fixed_by_group(one: Parts, other: Parts, effects: Floats, *, is_diagonal: bo
     return np.asarray((weighted @ right.T).toarray())
 
 
-def fixed_leaning(parts: Parts, effects: Floats, sizes: Floats) -> Floats:
+def fixed_leaning(parts: Parts, fixed: Floats, effects: Floats, sizes: Floats) -> Floats:
     """What fixed sizes take away from the covariance of each cell's estimate with its estimated variance, ``(cells,)``.
 
     Parameters
     ----------
     parts
         Of groups.
-    effects, sizes
-        ``(d - 1) / N`` and N of every group.
+    fixed, effects, sizes
+        ``a / N``, ``(d - 1) / N`` and N of every group, with a the part of d - 1 that fixed sizes take away.
 
     Notes
     -----
-    A part x of a group of N has the estimated variance ``(d - 1) x (1 - x / N)``, which changes by
-    ``(d - 1) (1 - 2 x / N)`` with x. Their product is ``(d - 1)^2 x`` less ``(d - 1)^2 (3 x^2 / N - 2 x^3 / N^2)``: a half
-    of its group leans to neither side, and most of it to the other.
+    A part x of a group of N has the estimated variance ``(d - 1) x - a x^2 / N``, which changes by
+    ``d - 1 - 2 a x / N`` with x. Their product is ``(d - 1)^2 x`` less ``3 (d - 1) a x^2 / N - 2 a^2 x^3 / N^2``: where a is
+    all of it, a half of its group leans to neither side, and most of it to the other.
 
     Examples
     --------
     Half of a group, and all of it.
 
     >>> halves = Parts(np.array([0]), np.array([0]), np.array([50.0]), 1)
-    >>> fixed_leaning(halves, np.array([0.02]), np.array([100.0])).tolist()
+    >>> fixed_leaning(halves, np.array([0.02]), np.array([0.02]), np.array([100.0])).tolist()
     [200.0]
     >>> whole = Parts(np.array([0, 0]), np.array([0, 0]), np.array([50.0, 50.0]), 1)
-    >>> fixed_leaning(whole, np.array([0.02]), np.array([100.0])).tolist()
+    >>> fixed_leaning(whole, np.array([0.02]), np.array([0.02]), np.array([100.0])).tolist()
     [400.0]
     """
     number = effects.size
     places, index = np.unique(parts.cell * number + parts.groups, return_inverse=True)
     values = np.bincount(index.ravel(), weights=parts.values, minlength=places.size)
     group = places % number
-    taken = effects[group] ** 2 * (3 * values**2 * sizes[group] - 2 * values**3)
+    taken = fixed[group] * values**2 * (3 * effects[group] * sizes[group] - 2 * fixed[group] * values)
     return np.bincount(places // number, weights=taken, minlength=parts.cells).astype(np.float64)

@@ -160,7 +160,8 @@ class SampledCounts(Formula):
             blocks.rows[is_selected], sizes, cell, cells, question, adds_drawing=is_outside
         )
         if self._has_fixed_sizes(asked, asked):
-            fixed = fixed_leaning(self._parts(asked), self._effect_by_group(), self._size_by_group())
+            effects, sizes = self._effect_by_group(is_whole=True), self._size_by_group()
+            fixed = fixed_leaning(self._parts(asked), self._effect_by_group(), effects, sizes)
             covariance = covariance - fixed[:, None]
         if is_outside:
             second, third = self.sampling.moments(question[0])
@@ -251,9 +252,15 @@ class SampledCounts(Formula):
         values = contract(blocks.rows[is_selected], [None, self._kernel(asked)])[:, 0]
         return Parts(blocks.groups[is_selected], cell, values, cells)
 
-    def _effect_by_group(self) -> Floats:
-        """``(d - 1) / N`` of every group, by its number."""
-        effects = np.add(*self.sampling.effects(self.fine.cut_sizes[self.fine.first]))
+    def _effect_by_group(self, *, is_whole: bool = False) -> Floats:
+        """``(d - 1) / N`` of every group, by its number; of d what the fixed size of a sample takes away, or the whole.
+
+        How many rows of a group were kept is fixed. Their copies are where they add up to the size of the group; where each
+        row has a number of its own, that varies however large a part of the group is asked about.
+        """
+        factor, copies = self.sampling.effects(self.fine.cut_sizes[self.fine.first])
+        is_fixed = is_whole or self.sampling.has_exact_sizes
+        effects = factor + copies if is_fixed else factor
         return np.asarray((effects - 1) / positive(self._size_by_group()))
 
     def _size_by_group(self) -> Floats:
