@@ -1,9 +1,9 @@
-"""Shares of a population above one half, by what is left of one.
+"""Shares above one half, by what is left of one.
 
-A share of nearly everybody is known by those few who are no part of it. The variance of a draw is estimated from rows that
+A share of nearly everybody is known by those few who are no part of it. About a population, the variance of a draw is estimated from rows that
 satisfy a question and rows of the group; where noise makes the few fewer than none, it comes out too small, and where none
 of them was drawn there is nothing left of it. Asked about the few themselves, a count has an error at least as large as the draw
-of one row, and an interval that leans.
+of one row, and an interval that leans, as that of a few in a group of the table does.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Share:
 
 
 def share_of(release: Release, wanted: Predicate, group: Predicate, target: Target) -> Share:
-    """Which share of a group satisfies a question; by those who do not where most do, about a population.
+    """Which share of a group satisfies a question; by those who do not where most do.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def share_of(release: Release, wanted: Predicate, group: Predicate, target: Targ
     """
     share = _share(release, wanted, group, target)
     found = share.estimates
-    if target == "table" or not wanted.names or found.values[0] <= 1 / 2:
+    if not wanted.names or found.values[0] <= 1 / 2:
         return share
     others: list[Share] = []
 
@@ -102,7 +102,7 @@ def difference_of_shares(
 ) -> Estimates:
     """How much more often a question is true in one group than in another; by the others where shares are above one half on average."""
     found = release.law.compare(release, wanted, *groups, target=target)
-    if target == "table" or not wanted.names:
+    if not wanted.names:
         return found
     try:
         shares = [float(_share(release, wanted, each, target).estimates.values[0]) for each in groups]
