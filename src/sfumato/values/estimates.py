@@ -15,6 +15,7 @@ from sfumato.errors import ParameterError
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.bounds import MOST_CONFIDENT
 from sfumato.values.certainty import Certainties, Certainty, all_claim
+from sfumato.values.divided import Divided
 from sfumato.values.ends import combined_ends, quotients
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
@@ -184,7 +185,8 @@ class Estimates:
         is_bounded = (self.certainty == _BOUNDED) | (self.certainty == _OPEN)
         least, most = (np.where(is_bounded, np.clip(each, low, high), each) for each in self.ends())
         left_open = self.left_open and self.left_open.of(self.values).within(low, high)
-        found = replace(self, bounds=known_bounds(least, most), left_open=left_open)
+        limits = self.limits.within(low, high) if isinstance(self.limits, Divided) else self.limits
+        found = replace(self, bounds=known_bounds(least, most), left_open=left_open, limits=limits)
         if self.leeway is None:
             return found
         below, above = self.leeway
@@ -230,7 +232,9 @@ class Estimates:
             known_bounds(*bounds),
             certainty,
             skews=self._combined_skews(weights, variances),
-            terms=None if self.skews is None else Terms(self, weights),
+            terms=Terms(self, weights)
+            if self.skews is not None or isinstance(self.limits, Divided)
+            else None,
             # They add up like fourth powers, as far as the terms are independent.
             fourth_cumulants=None if self.fourth_cumulants is None else weights**4 @ self.fourth_cumulants,
             leeway=self._combined_leeway(weights),
@@ -331,9 +335,18 @@ class Estimates:
             fourth_cumulants=change.fourth_cumulants,
             leeway=leeway,
         )
+        if leeway is None:
+            found = replace(found, limits=self._divided(found, top, bottom))
         return found.open_between(
             self.left_open and self.left_open.ratios(top, bottom, self.values, self._whole_covariance())
         )
+
+    def _divided(self, ratios: Estimates, top: Floats, bottom: Floats) -> Divided:
+        """Intervals of ratios that know that their divisors are estimates too."""
+        above, below = self.linear(top), self.linear(bottom)
+        covariance = self._whole_covariance()
+        together = np.einsum("ki,ij,kj->k", top, np.nan_to_num(covariance), bottom)
+        return Divided(ratios, below.values, above.variances, below.variances, together)
 
     def _whole_covariance(self) -> Floats:
         if self.covariance is None:
