@@ -14,6 +14,7 @@ from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.regression.design import Response, build_columns
 from sfumato.analysis.regression.formula import Formula
 from sfumato.analysis.regression.glm import FAMILIES
+from sfumato.analysis.routine import EXACT
 from sfumato.errors import ParameterError, QueryError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
@@ -21,6 +22,9 @@ from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
 from sfumato.values.schema import Schema
+
+ALL_ALIKE = "all rows drawn with these covariates are alike: what others of the population may be, the release does not tell"
+"""What is said of a prediction that varies with nothing: nobody knows how far it may be from the population's."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,11 @@ class Regression(Fitted):
         )
         what = response.categories[place] or response.text
         ends = float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
-        notes = (*self.notes, *([WHOLE_RANGE] if ends == bounds else []))
+        notes = self.notes
+        if self.target == "population" and error <= EXACT * max(abs(value), 1.0):
+            ends, notes = bounds, (*notes, ALL_ALIKE)
+        elif ends == bounds:
+            notes = (*notes, WHOLE_RANGE)
         return NumberEstimate(
             f"{'share' if response.is_share else 'mean'} of {what} among "
             + (" and ".join(f"{name} = {covariates[name]!r}" for name in formula.names) or "all rows"),
