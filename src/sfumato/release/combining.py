@@ -78,10 +78,10 @@ class Origin:
         of_counts = weights @ gradient
         if self.target == "population":
             combined = _of_a_draw(combined, predicates, of_counts)
-            nested = _of_nested(self, operation, other)
-            if nested is not None and is_same_estimate(nested.estimates, combined):
-                combined, predicates = nested.estimates, nested.predicates
-                of_counts = np.array(nested.gradient)
+        nested = _of_nested(self, operation, other)
+        if nested is not None and is_same_estimate(nested.estimates, combined):
+            combined, predicates = nested.estimates, nested.predicates
+            of_counts = np.array(nested.gradient)
         named = "difference" if operation == "-" else "ratio"
         answer = Answer.of(
             f"({first.question or 'all rows'}) {operation} ({second.question or 'all rows'})",

@@ -9,7 +9,8 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import Anatomy, RandomizedResponse, load_release, publish, read_table
-from sfumato.errors import ParameterError
+from sfumato.errors import ParameterError, QueryError
+from sfumato.values.predicate import Predicate
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*seed.*")
 
@@ -92,3 +93,37 @@ def test_other_estimators_are_not_combined(tmp_path):
     other = bucketed.query("job = 'Tech'", estimator=next(iter(bucketed.law.estimators)))
     with pytest.raises(ParameterError, match="cannot be combined"):
         other - other
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_a_count_without_its_part_is_the_count_of_the_rest(release, target):
+    """And a part by its whole the share, whose error comes from the few where it is large."""
+    women, others, care = (
+        release.query(question, target=target)
+        for question in (
+            "sex = 'Female'",
+            "sex = 'Female' AND job != 'Care'",
+            "sex = 'Female' AND job = 'Care'",
+        )
+    )
+    rest = women - others
+    assert (rest.estimate, rest.low, rest.high) == pytest.approx((care.estimate, care.low, care.high))
+    share = release.proportion("job != 'Care'", given="sex = 'Female'", target=target)
+    ratio = others / women
+    assert (ratio.estimate, ratio.low, ratio.high) == pytest.approx((share.estimate, share.low, share.high))
+    again = rest - care
+    assert again.estimate == pytest.approx(0, abs=1e-9)
+    assert again.std_error < 1e-3
+
+
+def test_too_many_others_leave_a_share_as_it_is(release, monkeypatch):
+    """What is left of a question may take more groups of rows than one may ask for."""
+    before = release.proportion("job != 'Care'", given="sex = 'Female'", target="population")
+
+    def refuse(*_):
+        raise QueryError("too many groups of rows.")
+
+    monkeypatch.setattr(Predicate, "others", refuse)
+    found = release.proportion("job != 'Care'", given="sex = 'Female'", target="population")
+    assert found.estimate == pytest.approx(before.estimate)
+    assert found.low < found.estimate < found.high
