@@ -78,27 +78,54 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     assert slopes.tolist() == [1]
 
 
-def test_where_values_meet_the_variance_goes_with_the_estimate(wide):
-    """As if rows were drawn one by one, ``(sum h^3 - x E[h^2] - V) / V`` by loops, times how much less they vary."""
-    by = Tabulation(by=("area", "job"))
-    formula = LAW.formula(wide, (by,))
-    variances, slopes = (each.reshape(5, 8) for each in formula.spread(by))
-    np.testing.assert_allclose(variances, formula.variances(by).reshape(5, 8))
-    counts = wide.count_by(("area", "job"), Selection()).counts
-    model = formula.model
-    for area, job in itertools.product(range(3), range(7)):
-        h, shown = model.inverse[:, job], counts[area]
-        estimate, squares, cubes = (sum(shown * h**power) for power in (1, 2, 3))
-        inside = estimate * sum(model.distortion[job] * h**2)
-        alone = squares - estimate
-        slope = (cubes - inside - alone) / alone
-        if estimate < 0:
-            # Its variance is taken elsewhere, and stays what goes with it.
-            assert slopes[area, job] > 0
-            continue
-        assert slopes[area, job] == pytest.approx(max(slope, 0) * variances[area, job] / alone)
+@pytest.mark.parametrize("jobs", [*((job,) for job in range(7)), (1, 2), (3, 4, 7), (1, 2, 3, 4, 5, 6)])
+def test_where_values_meet_the_variance_goes_with_the_count(wide, jobs):
+    """As if rows that fit were drawn one by one, by loops over what a row has and shows; all but one job lean the other way."""
+    model = LAW._model(wide, "job")
+    # All areas but the one without rows, of which everything is known.
+    for area in (0, 1, 2, 4):
+        asked = Tabulation(where=selection(area=(area,), job=jobs))
+        formula = LAW.formula(wide, (asked,))
+        (start,), (slope,) = formula.spread(asked)
+        (stated,), (estimate,) = formula.variances(asked), formula.values(asked)
+        rows = formula.shares(Tabulation(by=("area",)))[area] * model.counts
+        h = model.inverse[:, list(jobs)].sum(axis=1)
+        alone = together = 0.0
+        for has in range(8):
+            chances, mean = model.distortion[has], float(has in jobs)
+            alone += rows[has] * sum(chances * (h - mean) ** 2)
+            own = h**2 - h
+            together += rows[has] * sum(chances * (h - mean) * (own - sum(chances * own)))
+        expected = together / alone * stated / alone
+        assert slope == pytest.approx(expected, abs=1e-9)
+        assert (slope > 0) == (len(jobs) < 6)
+        # The variance that is stated is that of the fitted count.
+        assert start == pytest.approx(stated + slope * (estimate - rows[list(jobs)].sum()))
+
+
+def test_where_values_meet_all_cells_lean_as_each_does_alone(wide):
+    """In the order of the question, whichever it is; what nobody shows does not lean."""
+    for by in (("area", "job"), ("job", "area")):
+        asked = Tabulation(by=by)
+        found = LAW.formula(wide, (asked,)).spread(asked)
+        starts, slopes = (each.reshape([{"area": 5, "job": 8}[name] for name in by]) for each in found)
+        if by[0] == "job":
+            starts, slopes = starts.T, slopes.T
+        for area, job in itertools.product(range(5), range(8)):
+            alone = Tabulation(where=selection(area=(area,), job=(job,)))
+            (start,), (slope,) = LAW.formula(wide, (alone,)).spread(alone)
+            assert starts[area, job] == pytest.approx(start)
+            assert slopes[area, job] == pytest.approx(slope)
     assert slopes.max() > 1
-    assert not slopes[3].any()
+    assert not slopes[:, 7].any()
+
+
+def test_all_values_that_occur_do_not_lean(wide):
+    """All rows of an area are known; what is left of the variance is rounding, and a quotient of it would be any number."""
+    asked = Tabulation(where=selection(area=(0,), job=tuple(range(7))))
+    variances, slopes = LAW.formula(wide, (asked,)).spread(asked)
+    assert variances == pytest.approx([0], abs=1e-9)
+    assert slopes.tolist() == [0]
 
 
 def test_values_that_no_row_shows_add_where_rows_are(wide):

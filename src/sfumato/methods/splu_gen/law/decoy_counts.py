@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +20,9 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Published
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
 from sfumato.methods.splu_gen.law.model import (
     MOST_VALUES,
+    NEGLIGIBLE,
     DecoyModel,
     Predicate,
     covariance,
@@ -134,18 +132,17 @@ class DecoyCounts(Formula):
         """How the variance goes with the estimate.
 
         Of drawn values by themselves the variance of a count f is ``f (1 - 1/gamma)``, or less. Where they meet public values
-        it goes with the estimate as it would if rows were drawn one by one, in proportion to the two variances.
+        it goes with the count as it would if the rows that fit (:meth:`shares`) were drawn one by one, in proportion to the two variances.
+        What is stated is the variance of the fitted count; intervals start from that of the estimate, on the line through it.
         """
         if not self._is_drawn(asked):
             return None
-        variances = self._of_draws(asked)
+        variances, values = self._of_draws(asked), self.values(asked)
         if not self._is_margin(asked):
-            alone, slopes = (
-                product_of({self.attribute: self.model}).formula(self._published, (asked,)).spread(asked)
-            )
-            share = np.divide(variances, alone, out=np.zeros_like(alone), where=alone > 0)
-            return variances, np.clip(slopes, 0, None) * share
-        values = self.values(asked)
+            weights, order = self._weights(asked), self._order(asked)
+            rows = self.shares(self._public(asked)) * self.model.counts
+            slopes = variances * leaning_of(self.model, rows, weights).ravel()[order]
+            return variances + slopes * (values - (rows @ weights).ravel()[order]), slopes
         # What no published row has is as uncertain as rows may have gone unseen or been left out, whatever its count.
         slopes = np.divide(variances, values, out=np.zeros_like(values), where=values > 0)
         return variances, np.clip(slopes, 0.0, 1.0)
@@ -293,20 +290,6 @@ class DecoyCounts(Formula):
         return np.outer(is_occupied, self.model.unseen_variances @ self._weights(asked))
 
 
-@dataclass(frozen=True, eq=False)
-class _Matrix:
-    """A distortion matrix and its inverse under the names that the algebra of randomized response reads."""
-
-    on_axis: Floats
-    inverse_on_axis: Floats
-
-
-def product_of(models: Mapping[str, DecoyModel]) -> PerturbedRows:
-    """Independent attributes as a product of matrices; not validated again, since they are computed here."""
-    matrices: dict[str, Any] = {name: _Matrix(each.distortion, each.inverse) for name, each in models.items()}
-    return PerturbedRows.model_construct(distortions=matrices)
-
-
 def left_out_variances(values: Floats, rows: float, most: int) -> Floats:
     """Mean square of what the rows left out, were they the most there can be, would add to counts.
 
@@ -332,6 +315,32 @@ def variances_of(predicate: Predicate, weights: Floats) -> Floats:
     """Of the sums over values that the columns of ``(values, sums)`` say, under one predicate."""
     whole = covariance(predicate, predicate, predicate.shares, weights, weights)
     return np.clip(np.diagonal(whole), 0, None)
+
+
+def leaning_of(model: DecoyModel, rows: Floats, weights: Floats) -> Floats:
+    """Slope of the variance of sums over values if every row were drawn by itself, divided by that variance, ``(cells, sums)``.
+
+    Parameters
+    ----------
+    model
+        Of the attribute.
+    rows
+        True rows of every value in each cell, ``(cells, values)``, none of them negative.
+    weights
+        Which sums, ``(values, sums)`` of 0 and 1.
+
+    Notes
+    -----
+    A row adds h to an estimate, on average its weight, and ``h^2 - h`` to the estimated variance. The slope of the variance is the
+    covariance of the two, ``E[h^3] - E[h^2] E[h] - Var(h)`` summed over rows, divided by the variance of the first.
+    """
+    added = model.inverse @ weights
+    second, third = (model.distortion @ added**power for power in (2, 3))
+    variances = rows @ (second - weights)
+    covariances = rows @ (third - second * weights) - variances
+    # Of the sum of all values that occur there is rounding alone.
+    is_drawn = variances > NEGLIGIBLE * rows.sum(axis=1, keepdims=True)
+    return np.divide(covariances, variances**2, out=np.zeros_like(variances), where=is_drawn)
 
 
 def between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:

@@ -18,12 +18,12 @@ from sfumato.laws.asking import names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.believing import GroupedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, product_of, variances_of
+from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, variances_of
 from sfumato.methods.splu_gen.law.joint_cells import joint_errors
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
 from sfumato.methods.splu_gen.law.questions import ask
-from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys
+from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys, product_of
 from sfumato.values.arrays import Floats
 from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.counts import CountTable

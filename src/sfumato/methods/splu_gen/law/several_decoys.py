@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from sfumato.laws.asking import (
     shape_of,
 )
 from sfumato.laws.base import Published
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts
+from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.decoy_counts import MOST_PREDICATES, DecoyCounts, certain_ends, claims_of
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
@@ -196,3 +198,17 @@ class SeveralDecoys(Formula):
     def _formula(self, asked: Tabulation) -> Formula:
         drawn = self._drawn_in(asked)
         return self._product if len(drawn) > 1 else self._single((drawn or self._drawn)[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Matrix:
+    """A distortion matrix and its inverse under the names that the algebra of randomized response reads."""
+
+    on_axis: Floats
+    inverse_on_axis: Floats
+
+
+def product_of(models: Mapping[str, DecoyModel]) -> PerturbedRows:
+    """Independent attributes as a product of matrices; not validated again, since they are computed here."""
+    matrices: dict[str, Any] = {name: _Matrix(each.distortion, each.inverse) for name, each in models.items()}
+    return PerturbedRows.model_construct(distortions=matrices)
