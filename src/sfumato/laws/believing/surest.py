@@ -46,7 +46,7 @@ NEGLIGIBLE = 1e-4
 """Weight beside the largest below which a correction is left out."""
 
 NUMBERS_AT_ONCE = 10_000_000
-"""Probabilities of rows held out that are worked on at a time."""
+"""Corrected beliefs, or probabilities of rows held out, that are worked on at a time."""
 
 TRIED = np.array(list(itertools.product(OFFSETS, SLOPES, CEILINGS)))
 """``(corrections, 3)``: offset, slope and ceiling of every one."""
@@ -98,9 +98,12 @@ class Corrections:
         >>> float(Corrections.none().believed(np.array([0.75]))[0])
         0.75
         """
-        counts = self.weights > NEGLIGIBLE * self.weights.max()
-        weights = self.weights[counts] / self.weights[counts].sum()
-        return np.asarray(_corrected(shares, TRIED[counts]) @ weights)
+        is_kept = self.weights > NEGLIGIBLE * self.weights.max()
+        weights, corrections = self.weights[is_kept] / self.weights[is_kept].sum(), TRIED[is_kept]
+        flat, found = shares.ravel(), np.empty(shares.size)
+        for part in in_parts(flat.size, each=len(weights), at_once=NUMBERS_AT_ONCE):
+            found[part] = _corrected(flat[part], corrections) @ weights
+        return found.reshape(shares.shape)
 
     def apply(self, counts: Floats) -> Floats:
         """Counts corrected, the groups on all axes but the last; groups keep their totals, and likeliest values stay so."""

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.laws.believing import judging
+from sfumato.laws.believing import judging, surest
 from sfumato.laws.believing.group_pooling import pooled_counts
 from sfumato.laws.believing.judging import fit_groups, judge_strengths, some_groups
 from sfumato.laws.believing.leaning import Leaning, leaning_counts
@@ -49,6 +49,20 @@ def test_corrections_are_averaged():
     shares = np.array([0.3, 0.9])
     expected = (only(one).believed(shares) + only(other).believed(shares)) / 2
     np.testing.assert_allclose(only(one, other).believed(shares), expected)
+
+
+@pytest.mark.parametrize("at_once", [1, 5, 1_000])
+def test_parts_are_all_of_it(monkeypatch, at_once):
+    """However many numbers are worked on at a time, of groups and of rows held out."""
+    fit = np.random.default_rng(5).random((4, 3)) + 0.1
+    rows = np.random.default_rng(6).integers(0, 9, (4, 3)).astype(float)
+    shares = np.linspace(0.2, 0.9, 6).reshape(2, 3)
+    whole = judge_corrections([fit], [rows], [None, KEPT])
+    monkeypatch.setattr(surest, "NUMBERS_AT_ONCE", at_once)
+    found = judge_corrections([fit], [rows], [None, KEPT])
+    np.testing.assert_allclose(found.weights, whole.weights)
+    np.testing.assert_allclose(found.believed(shares), whole.believed(shares))
+    assert found.believed(shares).shape == (2, 3)
 
 
 def test_what_hardly_counts_is_left_out():
