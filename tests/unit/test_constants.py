@@ -21,7 +21,7 @@ WORDS = {
     "3 in 100,000": 3 / 100_000,
     "0.0015": 0.0015,
     "about a tenth of a standard error": 1 / 10,
-    "a quarter of a point": 1 / 400,
+    "by hundredths": 1 / 100,
     "about a fortieth of itself": 1 / 40,
     "one in two hundred and fifty": 1 / 250,
     "forgotten to a hundredth": 1 / 100,
@@ -43,11 +43,6 @@ def share_error(share, number):
     return math.sqrt((1 - share) / share / number)
 
 
-def logistic_step(change):
-    """How far a belief of one half moves when its logit does."""
-    return 1 / (1 + math.exp(-change)) - 0.5
-
-
 def lattice_change(scale):
     """Largest probability of one integer under the discrete Laplace law, times twice the scale."""
     places = np.arange(-40 * scale, 40 * scale + 1)
@@ -63,7 +58,7 @@ def lattice_change(scale):
         ("attacks/small_sum", "STANDARD_ERRORS", "3 in 100,000", stats.norm.sf, 0.1),
         ("release/simultaneous", "DRAWS", "0.0015", lambda draws: math.sqrt(0.05 * 0.95 / draws), 0.05),
         ("analysis/measures/bootstrap", "REPLICATES", "about a tenth of a standard error", quantile_error, 0.2),
-        ("laws/believing/surest", "EXACTNESS", "a quarter of a point", logistic_step, 0.01),
+        ("laws/believing/surest", "LEVELS", "by hundredths", lambda levels: 1 / levels, 0.01),
         # Sampling halves what is kept when it is full, so that half of it is left at worst.
         ("data/uniqueness", "MOST_KEYS_OF_SETS", "about a fortieth of itself", lambda keys: share_error(0.05, keys / 2), 0.05),
         ("data/uniqueness", "FEWEST_SAMPLED", "one in two hundred and fifty", lambda number: share_error(0.5, number / 2), 0.05),
