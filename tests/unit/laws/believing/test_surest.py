@@ -138,7 +138,7 @@ def test_weights_by_loops(is_perturbed):
     generator = np.random.default_rng(4)
     fits = [
         np.array([[[60, 20, 20], [10, 70, 20]], [[40, 31, 29], [25, 25, 50]]], float),
-        np.array([[[55, 25, 20], [12, 80, 8]], [[30, 34, 36], [3, 3, 94]]], float),
+        np.array([[[55, 25, 20], [12, 80, 8]], [[30, 34, 36], [0.5, 0.5, 99]]], float),
     ]
     parts = [generator.multinomial(30, [0.6, 0.3, 0.1], (2, 2)).astype(float) for _ in fits]
     found = judge_corrections(fits, parts, [None, town if is_perturbed else None, KEPT])
