@@ -8,7 +8,11 @@ from sfumato.values.arrays import Floats
 
 
 def score_limits(
-    values: Floats, variances: Floats, slopes: Floats, quantile: float | Floats
+    values: Floats,
+    variances: Floats,
+    slopes: Floats,
+    quantile: float | Floats,
+    wholes: float | Floats = np.inf,
 ) -> tuple[Floats, Floats]:
     """True counts that an estimate does not reject, each judged by the variance that it would have itself.
 
@@ -23,11 +27,14 @@ def score_limits(
         How much the variance changes with the count, for each row, ``(n,)``; none is a normal interval.
     quantile
         Half-width in standard errors of a normal interval of the same level.
+    wholes
+        Known counts that each number is a part of, ``(n,)``; infinite where there is none.
 
     Notes
     -----
     The ends solve ``(value - x)^2 = z^2 (variance + slope (x - value))``. Where the normal interval holds zero or less,
-    so does this one: whole numbers near zero jump over the end of the score interval (92 % at zero counts, retention .5).
+    so does this one: whole numbers near zero jump over the end of the score interval (92 % at zero counts, retention .5). Of the rows
+    that are no part of a whole the same is true, so where the normal interval holds the whole this one does too.
 
     References
     ----------
@@ -43,8 +50,9 @@ def score_limits(
     middle = quantile**2 * slopes / 2
     half = np.sqrt(middle**2 + spread)
     low, high = values + middle - half, values + middle + half
-    normal = values - np.sqrt(spread)
-    return np.where(normal <= 0, np.minimum(low, normal), low), high
+    normal_low, normal_high = values - np.sqrt(spread), values + np.sqrt(spread)
+    low = np.where(normal_low <= 0, np.minimum(low, normal_low), low)
+    return low, np.where(normal_high >= wholes, np.maximum(high, normal_high), high)
 
 
 def heavier_quantiles(quantile: float, variances: Floats, fourth_cumulants: Floats | None) -> float | Floats:

@@ -89,6 +89,11 @@ class Formula(ABC):
         del asked
         return None
 
+    def wholes(self, asked: Tabulation) -> Floats | None:
+        """Known counts that the cells are a part of, ``(cells,)``, near which intervals end as they do near nothing; None where there are none."""
+        del asked
+        return None
+
     def fourth_cumulants(self, asked: Tabulation) -> Floats | None:
         """Of the errors, ``(cells,)``; None where their tails are not heavier than normal ones."""
         del asked
@@ -161,6 +166,7 @@ def answer(
     numbers = [each.values.size for each in parts]
     sure = np.repeat([_is_of_every_table(each) for each in asked], numbers)
     limits = [formula.limits(each, target) for each in asked]
+    wholes = _laid_out([formula.wholes(each) for each in asked], numbers, np.inf)
     spreads = partial(_spreads, formula, asked, of_table, numbers)
     if sums is not None:
         # Added up before anybody is drawn: what is exact of the table stays so, and sums of it have the draw's own law.
@@ -168,7 +174,7 @@ def answer(
         of_table = of_table.linear(sums)
         shared = None if shared is None else sums @ shared @ sums.T
         sure = np.asarray((sums @ ~sure == 0) & (sums.sum(axis=1) == 1))
-        limits, numbers = [], []
+        limits, numbers, wholes = [], [], np.full(len(sums), np.inf)
     found, rows = of_table, math.inf
     if target == "population":
         # Not asked for otherwise: a release may not say it.
@@ -178,7 +184,9 @@ def answer(
     spread = Spread(spreads)
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
     known = tuple(zip(numbers, limits, strict=True))
-    ends = IntervalEnds(found.values, spread, found.fourth_cumulants, known, is_drawn, *of_table.ends(), rows)
+    ends = IntervalEnds(
+        found.values, spread, found.fourth_cumulants, known, is_drawn, *of_table.ends(), rows, wholes
+    )
     return replace(found, limits=ends, skews=Skews(spread, found.variances))
 
 
@@ -296,10 +304,16 @@ def _spreads(
 def _fourth_cumulants(formula: Formula, asked: Sequence[Tabulation], numbers: Sequence[int]) -> Floats | None:
     """Of all cells, one tabulation after the other; None where there are none."""
     found = [formula.fourth_cumulants(each) for each in asked]
-    if all(each is None for each in found):
-        return None
+    return None if all(each is None for each in found) else _laid_out(found, numbers, 0.0)
+
+
+def _laid_out(parts: Sequence[Floats | None], numbers: Sequence[int], otherwise: float) -> Floats:
+    """What is said of the cells of each tabulation, one after the other, or of each of them the same where nothing is."""
     return _joined(
-        [np.zeros(number) if each is None else each for number, each in zip(numbers, found, strict=True)]
+        [
+            np.full(number, otherwise) if each is None else each
+            for number, each in zip(numbers, parts, strict=True)
+        ]
     )
 
 

@@ -51,8 +51,8 @@ class IntervalEnds:
 
     Parameters
     ----------
-    values, spread, fourth_cumulants
-        Estimates and how they vary.
+    values, spread, fourth_cumulants, wholes
+        Estimates, how they vary, and the known counts that they are a part of.
     known
         What a law knows of the cells of each tabulation, and how many these are.
     drawn, least, most, rows
@@ -68,12 +68,13 @@ class IntervalEnds:
     least: Floats
     most: Floats
     rows: float
+    wholes: Floats
 
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
         variances, slopes = self.spread.both
         quantiles = heavier_quantiles(normal_quantile(confidence_level), variances, self.fourth_cumulants)
-        low, high = score_limits(self.values, variances, slopes, quantiles)
+        low, high = score_limits(self.values, variances, slopes, quantiles, self.wholes)
         first = 0
         for number, each in self.known:
             if each is not None:

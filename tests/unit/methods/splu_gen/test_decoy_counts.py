@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
+from rows_left_out import added_by_rows_left_out
 from sfumato.errors import NotIdentifiableError
 from sfumato.laws.asking import unseen_variance
 from sfumato.methods.splu_gen.law import decoy_counts, several_decoys
@@ -22,7 +23,7 @@ ALONE = Tabulation(by=("job",))
 
 
 def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkeypatch):
-    """Single values have ``f (1 - 1/gamma)`` either way; every sum of them at most the sum of these, and exactly less."""
+    """Single values have ``f (1 - 1/gamma)`` either way; every sum of them at most the sum of these, and exactly less. Five rows left out add to both."""
     counts = published.count_by(("job",), Selection()).counts
     sums = [codes for size in range(1, 9) for codes in itertools.combinations(range(8), size)]
     questions = [Tabulation(where=selection(job=codes)) for codes in sums]
@@ -30,15 +31,17 @@ def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkey
     for most in (7, 8):
         monkeypatch.setattr(decoy_counts, "MOST_VALUES", most)
         formula = LAW.formula(published, (ALONE, *questions))
-        np.testing.assert_allclose(formula.variances(ALONE), counts * 2 / 3)
+        left_out = added_by_rows_left_out(counts / counts.sum(), 5)
+        np.testing.assert_allclose(formula.variances(ALONE), counts * 2 / 3 + left_out)
         found[most] = np.array([formula.variances(each)[0] for each in questions])
-    bound = [counts[list(codes)].sum() * 2 / 3 for codes in sums]
+    totals = np.array([counts[list(codes)].sum() for codes in sums])
+    bound = totals * 2 / 3 + added_by_rows_left_out(totals / counts.sum(), 5)
     np.testing.assert_allclose(found[7], bound)
     assert (found[8] <= found[7] * (1 + 1e-12)).all()
     are_several = np.array([len(codes) > 1 for codes in sums])
     assert (found[8][are_several] < 0.99 * found[7][are_several]).all()
-    # All rows are known, whatever they show.
-    assert found[8][-1] == pytest.approx(0, abs=1e-8)
+    # All published rows are known, whatever they show.
+    assert found[8][-1] == pytest.approx(25, abs=1e-8)
 
 
 def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch):
@@ -46,7 +49,9 @@ def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch)
     monkeypatch.setattr(decoy_counts, "MOST_VALUES", 7)
     formula = LAW.formula(published, (ALONE,))
     found = formula.covariance(ALONE, ALONE)
-    np.testing.assert_allclose(np.diagonal(found), published.count_by(("job",), Selection()).counts * 2 / 3)
+    counts = published.count_by(("job",), Selection()).counts
+    left_out = added_by_rows_left_out(counts / counts.sum(), 5)
+    np.testing.assert_allclose(np.diagonal(found), counts * 2 / 3 + left_out)
     assert np.isnan(found[~np.eye(8, dtype=bool)]).all()
     one, other = (Tabulation(where=selection(job=codes)) for codes in ((0,), (1,)))
     assert np.isnan(formula.covariance(one, other)).all()
@@ -61,9 +66,13 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     """By two thirds of a row for every row; by one at most where nobody may have gone unseen; nothing is said of public ones."""
     formula = LAW.formula(wide, (ALONE,))
     variances, slopes = formula.spread(ALONE)
-    np.testing.assert_allclose(slopes, [2 / 3] * 7 + [0])
-    np.testing.assert_allclose(variances[:7], 2 / 3 * wide.count_by(("job",), Selection()).counts[:7])
     shown = 1 - (2 / 3) ** 3
+    counts = wide.count_by(("job",), Selection()).counts[:7]
+    shares = counts / counts.sum()
+    # Rows of the job that nobody shows are taken for rows of the others, as often as any row.
+    of_draws = 2 / 3 * counts + unseen_variance(shown) * shares**2
+    np.testing.assert_allclose(slopes, [*(of_draws / counts), 0])
+    np.testing.assert_allclose(variances[:7], of_draws + added_by_rows_left_out(shares, 5))
     assert variances[7] == pytest.approx(unseen_variance(shown))
     assert formula.spread(Tabulation()) is None
     assert formula.spread(Tabulation(by=("area",))) is None
@@ -74,7 +83,8 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     law = DecoyRows(gamma_by_attribute={"job": 3})
     both = Tabulation(where=selection(job=(0, 5)))
     variances, slopes = law.formula(few, (both,)).spread(both)
-    assert variances[0] == pytest.approx(2 / 3 + unseen_variance(shown))
+    unseen = unseen_variance(shown) * (200 / 201) ** 2
+    assert variances[0] == pytest.approx(2 / 3 + unseen + added_by_rows_left_out(1 / 201, 2))
     assert slopes.tolist() == [1]
 
 
@@ -96,7 +106,8 @@ def test_where_values_meet_the_variance_goes_with_the_count(wide, jobs):
             alone += rows[has] * sum(chances * (h - mean) ** 2)
             own = h**2 - h
             together += rows[has] * sum(chances * (h - mean) * (own - sum(chances * own)))
-        expected = together / alone * stated / alone
+        of_draws = stated - added_by_rows_left_out(rows[list(jobs)].sum() / model.counts.sum(), 5)
+        expected = together / alone * of_draws / alone
         assert slope == pytest.approx(expected, abs=1e-9)
         assert (slope > 0) == (len(jobs) < 6)
         # The variance that is stated is that of the fitted count.
@@ -121,10 +132,12 @@ def test_where_values_meet_all_cells_lean_as_each_does_alone(wide):
 
 
 def test_all_values_that_occur_do_not_lean(wide):
-    """All rows of an area are known; what is left of the variance is rounding, and a quotient of it would be any number."""
+    """All rows of an area are known but for those left out, and for those of the job that nobody shows; of the draws only rounding is left, and a quotient of it would be any number."""
     asked = Tabulation(where=selection(area=(0,), job=tuple(range(7))))
     variances, slopes = LAW.formula(wide, (asked,)).spread(asked)
-    assert variances == pytest.approx([0], abs=1e-9)
+    share = np.mean(wide.columns["area"] == 0)
+    unseen = float(unseen_variance(1 - (2 / 3) ** 3))
+    assert variances == pytest.approx([unseen + float(added_by_rows_left_out(share, 5))])
     assert slopes.tolist() == [0]
 
 
@@ -314,7 +327,10 @@ def test_as_many_values_as_a_group_has_rows_have_margins_and_nothing_else():
     found = law.estimate(FEW, ALONE)
     assert found.values.tolist() == [1, 59, 50, 0]
     assert found.variances == pytest.approx(
-        [2 / 3, 59 * 2 / 3, 50 * 2 / 3, float(unseen_variance(1 - (2 / 3) ** 3))]
+        [
+            *(np.array([1, 59, 50]) * 2 / 3 + added_by_rows_left_out(np.array([1, 59, 50]) / 110, 2)),
+            float(unseen_variance(1 - (2 / 3) ** 3)),
+        ]
     )
     assert law.estimate(FEW, Tabulation()).values.tolist() == [110]
     assert law.grouped_rows(FEW, ("area",), "job") is None

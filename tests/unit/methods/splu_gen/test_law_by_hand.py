@@ -85,11 +85,23 @@ def test_a_sum_is_large_when_it_is_within_three_tenths_nineteen_times_in_twenty(
     assert LAW._kind(1e3, 1.0) == "large sum: within 30 % of the truth with probability 0.95"
 
 
-def test_public_counts_vary_with_nothing(published):
-    """Their covariance with a drawn count is 0 also where the law of the groups is not known."""
+def test_public_counts_vary_with_drawn_ones_by_rows_left_out(published):
+    """Of five rows left out some have both, as many as the published rows; not known where the law of the groups is not."""
     public, drawn = Tabulation(where=selection(area=(0,))), Tabulation(where=selection(job=(1,)))
-    found = LARGEST_FIRST.formula(published, [public, drawn]).covariance(public, drawn)
-    assert found.tolist() == [[0.0]]
+    formula = LAW.formula(published, [public, drawn])
+    together = (
+        formula.shares(Tabulation(by=("area",)))[0, 1] * published.count_by(("job",), selection()).counts[1]
+    )
+    area, job = (
+        np.count_nonzero(published.columns[name] == code) for name, code in (("area", 0), ("job", 1))
+    )
+    rows = published.number_of_rows
+    expected = 5 * together / rows + 5 * 4 * area * job / rows**2
+    for pair in ((public, drawn), (drawn, public)):
+        assert formula.covariance(*pair).item() == pytest.approx(expected)
+    assert formula.covariance(public, public).tolist() == [[0.0]]
+    unknown = LARGEST_FIRST.formula(published, [public, drawn]).covariance(public, drawn)
+    assert np.isnan(unknown).all()
 
 
 @pytest.mark.parametrize("estimator", ["pairwise", "paper"])
@@ -124,18 +136,20 @@ def test_the_margins_of_four_rows():
 @pytest.mark.parametrize(
     ("by", "where", "expected"),
     [
-        (("job", "pay"), {}, [[0, 0, 1], [0, 0, 1], [2, 2, 3]]),
-        (("pay", "job"), {}, [[0, 0, 2], [0, 0, 2], [1, 1, 3]]),
-        (("job",), {"pay": (1, 2)}, [1, 1, 3]),
-        (("pay",), {"job": (2,)}, [2, 2, 3]),
-        ((), {"job": (1, 2), "pay": (0, 2)}, [3]),
-        ((), {"job": (0,), "pay": (1,)}, [0]),
+        (("job", "pay"), {}, [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]),
+        (("pay", "job"), {}, [(0, 0), (1, 0), (2, 0), (0, 1), (1, 1), (2, 1), (0, 2), (1, 2), (2, 2)]),
+        (("job",), {"pay": (1, 2)}, [(0, None), (1, None), (2, None)]),
+        (("pay",), {"job": (2,)}, [(None, 0), (None, 1), (None, 2)]),
+        ((), {"job": (1, 2), "pay": (0, 2)}, [(None, None)]),
+        ((), {"job": (0,), "pay": (1,)}, [(None, None)]),
+        ((), {"job": (0, 1), "pay": (1,)}, [(None, None)]),
     ],
 )
 def test_values_that_no_row_shows_add_up(by, where, expected):
     """Of job and pay the last value is never published: n rows go unseen with probability 0.05 at ln 0.05 / ln (1 - s).
 
-    A group of 3 shows one of its values with s = 1 - (2/3)^3, a group of 2 with s = 3/4.
+    A group of 3 shows one of its values with s = 1 - (2/3)^3, a group of 2 with s = 3/4. Sums without the value have its rows
+    as often as they have any other, so that all others err as it does.
     """
     draw = np.random.default_rng(2)
     rows = PublishedRows(
@@ -146,8 +160,20 @@ def test_values_that_no_row_shows_add_up(by, where, expected):
     found = LAW.formula(rows, [Tabulation(by=("job", "pay")), asked])._unseen(asked)
     z = 1.959963984540054
     job, pay = ((np.log(0.05) / np.log(each) / z) ** 2 for each in ((2 / 3) ** 3, 1 / 4))
-    worth = {0: 0.0, 1: pay, 2: job, 3: job + pay}
-    assert found.tolist() == pytest.approx([worth[each] for each in np.ravel(expected)])
+    shares = {name: np.bincount(rows.columns[name], minlength=3) / 900 for name in ("job", "pay")}
+
+    def worth(name, codes, unseen):
+        return unseen * ((2 in codes) - shares[name][list(codes)].sum()) ** 2
+
+    cells = [
+        [
+            codes if (codes := where.get(name)) and name not in by else (code,)
+            for name, code in zip(("job", "pay"), cell, strict=True)
+        ]
+        for cell in expected
+    ]
+    by_hand = [worth("job", jobs, job) + worth("pay", pays, pay) for jobs, pays in cells]
+    assert found.tolist() == pytest.approx(by_hand)
 
 
 @pytest.mark.parametrize("gamma", [2, 3])

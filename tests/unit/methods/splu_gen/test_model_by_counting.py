@@ -101,9 +101,9 @@ def test_what_a_row_that_shows_a_value_says_at_most():
 def test_no_value_is_called_rare_unless_it_is_said():
     """A value that nobody shows may be that of one row, and of no more than its draws leave."""
     counts = np.array([40.0, 30.0, 30.0, 0.0])
-    found = DecoyModel(counts, 2).unseen_variances
-    assert found.tolist() == DecoyModel(counts, 2, 1).unseen_variances.tolist()
-    assert found[3] < DecoyModel(counts, 2, 9).unseen_variances[3]
+    found = DecoyModel(counts, 2).unseen.variances
+    assert found.tolist() == DecoyModel(counts, 2, 1).unseen.variances.tolist()
+    assert found[3] < DecoyModel(counts, 2, 9).unseen.variances[3]
 
 
 def _joint_cells():

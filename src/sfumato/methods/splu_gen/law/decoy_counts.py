@@ -9,6 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sfumato.errors import NotIdentifiableError, TooLargeError
 from sfumato.laws.asking import (
     Formula,
     JointCounts,
@@ -20,6 +21,13 @@ from sfumato.laws.asking import (
     take_codes,
 )
 from sfumato.laws.base import Published
+from sfumato.methods.splu_gen.law.left_out import (
+    certain_ends,
+    claims_of,
+    left_out_products,
+    left_out_squares,
+    left_out_variances,
+)
 from sfumato.methods.splu_gen.law.model import (
     MOST_VALUES,
     NEGLIGIBLE,
@@ -28,8 +36,8 @@ from sfumato.methods.splu_gen.law.model import (
     covariance,
     margin_variance,
 )
-from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.certainty import Certainties, Certainty
+from sfumato.values.arrays import Floats, Integers
+from sfumato.values.certainty import Certainties
 from sfumato.values.selection import Selection, Tabulation
 
 MOST_PREDICATES = 80
@@ -56,6 +64,8 @@ class DecoyCounts(Formula):
         Refuses what the model does not determine.
     most_left_out
         Rows that may have been left out of the release.
+    remainder
+        Of these, the rows that may have been left out at random; the others had values that no published row shows.
     is_drawn_alone
         Groups were made for this attribute by itself, so that the model says which values meet.
     """
@@ -68,6 +78,7 @@ class DecoyCounts(Formula):
         model: DecoyModel,
         require_law: Callable[[DecoyModel, str], None],
         most_left_out: int,
+        remainder: int,
         *,
         is_drawn_alone: bool,
     ) -> None:
@@ -75,6 +86,7 @@ class DecoyCounts(Formula):
         self.is_drawn_alone = is_drawn_alone
         self.number_of_rows = published.number_of_rows
         self.most_left_out = most_left_out
+        self.remainder = remainder
         self.attribute = attribute
         self._published = published
         self.model = model
@@ -91,10 +103,10 @@ class DecoyCounts(Formula):
         return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Of the draws, of which rows sit where and of which values meet; of public counts, of rows left out."""
+        """Of the draws, of which rows sit where and of which values meet, and of rows left out; of public counts, of these alone."""
         if not self._is_drawn(asked):
             return left_out_variances(self.values(asked), self.number_of_rows, self.most_left_out)
-        return self._of_draws(asked)
+        return self._of_draws(asked) + self._of_rows_left_out(asked)
 
     def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
         """Of public counts: those published, and the rows that may have been left out besides."""
@@ -119,8 +131,8 @@ class DecoyCounts(Formula):
             return self._summed(asked, self._margin_variances)
         weights = self._weights(asked)
         if self._is_margin(asked):
-            found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance_of_all, weights)
-            return np.asarray(np.clip(found, 0, None))
+            found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance, weights)
+            return np.clip(found, 0, None) + np.diagonal(self.model.unseen.products(weights, weights))
         self._require_law(self.model, self.attribute)
         if asked.by:
             found = np.array([variances_of(each, weights) for each in self._predicates(asked)])
@@ -138,19 +150,33 @@ class DecoyCounts(Formula):
         if not self._is_drawn(asked):
             return None
         variances, values = self._of_draws(asked), self.values(asked)
+        left_out = self._of_rows_left_out(asked)
         if not self._is_margin(asked):
             weights, order = self._weights(asked), self._order(asked)
             rows = self.shares(self._public(asked)) * self.model.counts
             slopes = variances * leaning_of(self.model, rows, weights).ravel()[order]
-            return variances + slopes * (values - (rows @ weights).ravel()[order]), slopes
+            return variances + slopes * (values - (rows @ weights).ravel()[order]) + left_out, slopes
         # What no published row has is as uncertain as rows may have gone unseen or been left out, whatever its count.
         slopes = np.divide(variances, values, out=np.zeros_like(values), where=values > 0)
-        return variances, np.clip(slopes, 0.0, 1.0)
+        return variances + left_out, np.clip(slopes, 0.0, 1.0)
+
+    def wholes(self, asked: Tabulation) -> Floats | None:
+        """Rows that have the public values asked for: drawn values are a part of them."""
+        if not self._is_drawn(asked) or self._is_margin(asked):
+            return None
+        return np.repeat(self._counts(asked).sum(axis=1), self._number_of_sums(asked))[self._order(asked)]
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
-        """To second order, between values and between public combinations."""
-        if not (self._is_drawn(one) and self._is_drawn(other)):
+        """Of the draws to second order, between values and between public combinations, and of the rows left out."""
+        drawn = [self._is_drawn(each) for each in (one, other)]
+        if not any(drawn):
+            # They lie between bounds, which combine by themselves.
             return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
+        left_out = self._between_rows_left_out(one, other)
+        return left_out + self._between_draws(one, other) if all(drawn) else left_out
+
+    def _between_draws(self, one: Tabulation, other: Tabulation) -> Floats:
+        """What the draws make of it where both are drawn."""
         are_margins = self._is_margin(one) and self._is_margin(other)
         if are_margins and self._are_meetings_unknown:
             # Which values meet is not determined, so neither is how two counts vary together.
@@ -159,14 +185,28 @@ class DecoyCounts(Formula):
             return found
         left, right = self._weights(one), self._weights(other)
         if are_margins:
-            return np.asarray(left.T @ self.model.margin_covariance_of_all @ right)
+            return left.T @ self.model.margin_covariance @ right + self.model.unseen.products(left, right)
         self._require_law(self.model, self.attribute)
         if one is not other:
             both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
-            return covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
+            found = covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
+            is_of_the_same = self._public(one) == self._public(other) and self._counts(one).any()
+            return found + self.model.unseen.products(left, right) if is_of_the_same else found
         order = self._order(one)
-        whole = between_cells(self._predicates(one), left) + np.diag(self._floors(one).ravel())
+        unseen = self.model.unseen.products(left, right)
+        whole = between_cells(self._predicates(one), left) + block_diagonal(unseen, self._are_occupied(one))
         return whole[np.ix_(order, order)]
+
+    def _between_rows_left_out(self, one: Tabulation, other: Tabulation) -> Floats:
+        """Mean products of what the rows left out at random add; not a number where it is not known how many are in both."""
+        shares = self.shares_of_rows(one)
+        if one is other:
+            return left_out_products(shares, shares, np.diag(shares), self.remainder)
+        try:
+            both = self.shares_of_rows(Tabulation(where=one.where & other.where))[:, None]
+        except (NotIdentifiableError, TooLargeError):
+            both = np.full((1, 1), np.nan)
+        return left_out_products(shares, self.shares_of_rows(other), both, self.remainder)
 
     def has_covariance(self, asked: Sequence[Tabulation], number: int, largest: int) -> bool:
         """Not between too many public combinations either, nor where no table holds them together."""
@@ -190,7 +230,7 @@ class DecoyCounts(Formula):
         Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
         """
         single = [margin_variance(each, self.model.gamma) for each in self.model.counts]
-        return np.maximum(single, self.model.unseen_variances)
+        return np.maximum(single, self.model.unseen.variances)
 
     def _summed(self, asked: Tabulation, by_value: Floats) -> Floats:
         """Numbers of the values that a question about the drawn attribute alone asks for, or their sum."""
@@ -285,30 +325,27 @@ class DecoyCounts(Formula):
         return self._moments[public]
 
     def _floors(self, asked: Tabulation) -> Floats:
-        """What each cell's variance gets for the values it adds up that no published row shows."""
-        is_occupied = self._counts(asked).sum(axis=1) > 0
-        return np.outer(is_occupied, self.model.unseen_variances @ self._weights(asked))
+        """What each cell's variance gets for values that no published row shows, ``(combinations, sums)``."""
+        weights = self._weights(asked)
+        return np.outer(self._are_occupied(asked), np.diagonal(self.model.unseen.products(weights, weights)))
 
+    def _are_occupied(self, asked: Tabulation) -> Floats:
+        """Which public combinations some published row has, as 0 and 1."""
+        return (self._counts(asked).sum(axis=1) > 0).astype(np.float64)
 
-def left_out_variances(values: Floats, rows: float, most: int) -> Floats:
-    """Mean square of what the rows left out, were they the most there can be, would add to counts.
+    def _of_rows_left_out(self, asked: Tabulation) -> Floats:
+        return left_out_squares(self.shares_of_rows(asked), self.remainder)
 
-    They were left out at random, so each is in a cell with the probability of a published row.
-    """
-    shares = (values + 1) / (rows + 2)
-    return np.asarray(most * shares * (1 - shares) + (most * shares) ** 2)
-
-
-def claims_of(is_known: Booleans, most_left_out: int) -> Certainties:
-    """What is known of the published rows is so of the table, save the rows left out."""
-    known = Certainty.BOUNDED if most_left_out else Certainty.EXACT
-    return np.where(is_known, known, Certainty.ESTIMATED).astype(np.int8)
-
-
-def certain_ends(values: Floats, claims: Certainties, most_left_out: int) -> tuple[Floats, Floats]:
-    """Least and most of what is known; infinite of estimates."""
-    is_known = claims > Certainty.ESTIMATED
-    return np.where(is_known, values, -np.inf), np.where(is_known, values + most_left_out, np.inf)
+    def shares_of_rows(self, asked: Tabulation) -> Floats:
+        """Share of all rows that is in each cell: of drawn values, by the rows that fit."""
+        if self._is_drawn(asked):
+            if not self._is_margin(asked):
+                self._require_law(self.model, self.attribute)
+            rows = (self.shares(self._public(asked)) * self.model.counts @ self._weights(asked)).ravel()
+            rows = rows[self._order(asked)]
+        else:
+            rows = self.values(asked)
+        return rows / max(self.number_of_rows, 1.0)
 
 
 def variances_of(predicate: Predicate, weights: Floats) -> Floats:
@@ -353,3 +390,8 @@ def between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
         blocks[i, :, j] = covariance(predicates[i], predicates[j], both, weights, weights)
         blocks[j, :, i] = blocks[i, :, j].T
     return blocks.reshape(cells * sums, cells * sums)
+
+
+def block_diagonal(block: Floats, sizes: Floats) -> Floats:
+    """A block that stands once for each cell, so many times as large, ``(cells * sums, cells * sums)``."""
+    return np.kron(np.diag(sizes), block)

@@ -21,7 +21,7 @@ from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCoun
 from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, variances_of
 from sfumato.methods.splu_gen.law.joint_cells import joint_errors
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
-from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
+from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_counts
 from sfumato.methods.splu_gen.law.questions import ask
 from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys, product_of
 from sfumato.values.arrays import Floats
@@ -126,6 +126,7 @@ class DecoyRows(Law):
                 self._model(published, name),
                 self._require_law,
                 most_left_out,
+                self._remainder,
                 is_drawn_alone=name not in self.together,
             )
 
@@ -136,7 +137,14 @@ class DecoyRows(Law):
             return self._product(published, drawn).formula(published, asked)
 
         return SeveralDecoys(
-            single, drawn, product, lambda name: self._model(published, name), published, asked, most_left_out
+            single,
+            drawn,
+            product,
+            lambda name: self._model(published, name),
+            published,
+            asked,
+            most_left_out,
+            self._remainder,
         )
 
     def most_left_out(self, published: Published) -> int:
@@ -144,14 +152,18 @@ class DecoyRows(Law):
 
         A value was left out wholly or not at all, so a rare one is among those that no published row shows.
         """
-        remainder = math.lcm(*self.gamma_by_attribute.values()) - 1
         if self.suppress_rarer_than is None:
-            return remainder
+            return self._remainder
         unseen = sum(
             int(np.count_nonzero(self._model(published, name).counts == 0))
             for name in self.gamma_by_attribute
         )
-        return remainder + unseen * (self.suppress_rarer_than - 1)
+        return self._remainder + unseen * (self.suppress_rarer_than - 1)
+
+    @property
+    def _remainder(self) -> int:
+        """Rows left out at random at the most, so that the groups of every attribute divide the rest."""
+        return math.lcm(*self.gamma_by_attribute.values()) - 1
 
     def estimate_by(
         self, estimator: str, published: Published, tabulation: Tabulation, *, target: Target = "table"
@@ -170,7 +182,7 @@ class DecoyRows(Law):
             inside = (slice(None),) + (1,) * (len(gammas) + 1)
             values = iterate(states, gammas)[0][inside]
         else:
-            values = _pairwise(states, question.drawn, gammas)
+            values = pairwise_counts(states, question.drawn, gammas)
         # How far they are off is not known, of a table or of a population.
         return Estimates(values[question.order], np.full(len(values), np.nan))
 
@@ -374,21 +386,3 @@ class DecoyRows(Law):
 
 def _whole(counts: Floats) -> tuple[int, ...]:
     return tuple(int(each) for each in counts)
-
-
-def _pairwise(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> Floats:
-    """Closed form for one drawn attribute."""
-    if len(gammas) > 1:
-        raise ParameterError(
-            f"the pairwise estimator answers for one drawn attribute at a time, here are {len(gammas)}. "
-            "Leave the estimator out, or ask for 'paper'.",
-            parameter="estimator",
-        )
-    shown, selected = states[:, 1, 1], states[:, 1].sum(axis=1)
-    count, rows = states[:, :, 1].sum(axis=1), states.reshape(len(states), -1).sum(axis=1)
-    if np.any(count * gammas[0] >= rows):
-        raise NotIdentifiableError(
-            f"a category of {names[0]!r} is published at least once for every group of {gammas[0]}, so its counts "
-            f"in public groups are not determined; they lie between 0 and the group's rows. Ask about others."
-        )
-    return pairwise_count(shown, selected, count, float(rows[0]), gammas[0])

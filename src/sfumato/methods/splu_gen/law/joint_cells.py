@@ -63,6 +63,10 @@ class JointCells:
             found = found + self._laid_out(own, name)
         return found
 
+    def rows(self) -> Floats:
+        """Rows of every sum that are behind these errors, in the same order."""
+        return contract(self._rows, [None, *(self.weights[name] for name in self.models)])
+
     def covariance(self) -> Floats:
         """Between all of them, twice the axes of :meth:`variances`."""
         shape = self._shape

@@ -17,9 +17,8 @@ import numpy as np
 
 from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError, TooLargeError
-from sfumato.laws.asking import unseen_variance
+from sfumato.methods.splu_gen.law.left_out import UnseenValues
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import normal_quantile
 from sfumato.values.feasibility import project_to_simplex
 
 SAFE_DISTANCE = 5.0
@@ -232,20 +231,9 @@ class DecoyModel:
         return np.asarray(self.groups * (np.diag(self.inclusion) - self.law.pairs / self.gamma))
 
     @cached_property
-    def margin_covariance_of_all(self) -> Floats:
-        """The same, with what values that no published row shows may add."""
-        return np.asarray(self.margin_covariance + np.diag(self.unseen_variances))
-
-    @cached_property
-    def unseen_variances(self) -> Floats:
-        """Variance of values that no published row shows, though some rows may have them.
-
-        A row with the value is in a group of gamma rows, each of which shows it with probability 1/gamma. Or
-        its value was rare, and all its rows were left out.
-        """
-        shown = 1 - (1 - 1 / self.gamma) ** self.gamma
-        left_out = ((self.rarest - 1) / normal_quantile(0.95)) ** 2
-        return np.where(self.counts > 0, 0.0, np.maximum(unseen_variance(shown), left_out))
+    def unseen(self) -> UnseenValues:
+        """Values that no published row shows."""
+        return UnseenValues(self.counts, self.gamma, self.rarest)
 
     @cached_property
     def _spread(self) -> Floats:

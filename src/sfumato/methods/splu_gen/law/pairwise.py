@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.values.arrays import Floats
 
 PAPER_TOLERANCE = 0.01
@@ -164,3 +165,21 @@ def _along(states: Floats, matrices: Floats, axis: int) -> Floats:
     shape = moved.shape
     flat = moved.reshape(len(moved), -1, 2)
     return np.moveaxis((flat @ matrices).reshape(shape), -1, axis)
+
+
+def pairwise_counts(states: Floats, names: Sequence[str], gammas: Sequence[int]) -> Floats:
+    """Closed form for one drawn attribute."""
+    if len(gammas) > 1:
+        raise ParameterError(
+            f"the pairwise estimator answers for one drawn attribute at a time, here are {len(gammas)}. "
+            "Leave the estimator out, or ask for 'paper'.",
+            parameter="estimator",
+        )
+    shown, selected = states[:, 1, 1], states[:, 1].sum(axis=1)
+    count, rows = states[:, :, 1].sum(axis=1), states.reshape(len(states), -1).sum(axis=1)
+    if np.any(count * gammas[0] >= rows):
+        raise NotIdentifiableError(
+            f"a category of {names[0]!r} is published at least once for every group of {gammas[0]}, so its counts "
+            f"in public groups are not determined; they lie between 0 and the group's rows. Ask about others."
+        )
+    return pairwise_count(shown, selected, count, float(rows[0]), gammas[0])

@@ -24,8 +24,14 @@ from sfumato.laws.asking import (
 )
 from sfumato.laws.base import Published
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
-from sfumato.methods.splu_gen.law.decoy_counts import MOST_PREDICATES, DecoyCounts, certain_ends, claims_of
+from sfumato.methods.splu_gen.law.decoy_counts import MOST_PREDICATES, DecoyCounts
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
+from sfumato.methods.splu_gen.law.left_out import (
+    certain_ends,
+    claims_of,
+    left_out_products,
+    left_out_squares,
+)
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
@@ -47,7 +53,7 @@ class SeveralDecoys(Formula):
         The formula of all together, worked out when it is needed.
     models
         By attribute that was drawn.
-    published, asked, most_left_out
+    published, asked, most_left_out, remainder
         As for :class:`DecoyCounts`.
     """
 
@@ -60,10 +66,12 @@ class SeveralDecoys(Formula):
         published: Published,
         asked: Sequence[Tabulation],
         most_left_out: int,
+        remainder: int,
     ) -> None:
         self.number_of_rows = published.number_of_rows
         self.schema = published.schema
         self.most_left_out = most_left_out
+        self.remainder = remainder
         self._published_counts = JointCounts(published, asked, tuple(drawn))
         self._model_of = models
         self._single_of = single
@@ -76,10 +84,11 @@ class SeveralDecoys(Formula):
         return self._formula(asked).values(asked)
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Of one attribute by its model; of several by :class:`JointCells`, and of values that no row shows."""
+        """Of one attribute by its model; of several by :class:`JointCells`, of values that no row shows and of rows left out."""
         if len(self._drawn_in(asked)) < 2:
             return self._formula(asked).variances(asked)
-        return self._cells(asked).variances().ravel()[self._order(asked)] + self._unseen(asked)
+        of_draws = self._cells(asked).variances().ravel()[self._order(asked)] + self._unseen(asked)
+        return of_draws + left_out_squares(self._shares_of_rows(asked), self.remainder)
 
     def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
         """Of one attribute by its model; of several there is none.
@@ -87,6 +96,10 @@ class SeveralDecoys(Formula):
         As far as rows drawn one by one would lean, intervals of several leaned too much: truths lay below them three times as often as above.
         """
         return None if len(self._drawn_in(asked)) > 1 else self._formula(asked).spread(asked)
+
+    def wholes(self, asked: Tabulation) -> Floats | None:
+        """Of one attribute by its model; intervals of several do not lean."""
+        return None if len(self._drawn_in(asked)) > 1 else self._formula(asked).wholes(asked)
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """By the model of one attribute; of several, known only where no row has the public values asked for."""
@@ -102,17 +115,34 @@ class SeveralDecoys(Formula):
         return certain_ends(values, self.certainty(asked, values.size), self.most_left_out)
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
-        """Of what both have drawn: the error of each such attribute, and of their products."""
-        first, second = self._drawn_in(one), self._drawn_in(other)
-        both = [name for name in first if name in second]
-        if not both:
-            return np.zeros([math.prod(shape_of(self.schema, each)) for each in (one, other)])
-        if {*first} == {*second} == {*both[:1]}:
-            return self._single(both[0]).covariance(one, other)
+        """Of what both have drawn: the error of each such attribute, and of their products; of the rows left out."""
+        drawn = self._drawn_in(one, other)
+        if len(drawn) < 2:
+            return self._single((drawn or self._drawn)[0]).covariance(one, other)
         try:
-            return self._of_cells(one) if one is other else self._of_selections(one, other, both)
+            return self._between_draws(one, other) + self._between_rows_left_out(one, other)
         except NotIdentifiableError:
             return np.full((self.values(one).size, self.values(other).size), np.nan)
+
+    def _between_draws(self, one: Tabulation, other: Tabulation) -> Floats:
+        if one is other:
+            return self._of_cells(one)
+        both = [name for name in self._drawn_in(one) if name in self._drawn_in(other)]
+        return self._of_selections(one, other, both) if both else np.zeros((1, 1))
+
+    def _between_rows_left_out(self, one: Tabulation, other: Tabulation) -> Floats:
+        shares = self._shares_of_rows(one)
+        if one is other:
+            return left_out_products(shares, shares, np.diag(shares), self.remainder)
+        both = self._shares_of_rows(Tabulation(where=one.where & other.where))[:, None]
+        return left_out_products(shares, self._shares_of_rows(other), both, self.remainder)
+
+    def _shares_of_rows(self, asked: Tabulation) -> Floats:
+        """Share of all rows that is in each cell, by the rows that fit."""
+        drawn = self._drawn_in(asked)
+        if len(drawn) < 2:
+            return self._single((drawn or self._drawn)[0]).shares_of_rows(asked)
+        return self._cells(asked).rows().ravel()[self._order(asked)] / max(self.number_of_rows, 1.0)
 
     def _of_cells(self, asked: Tabulation) -> Floats:
         found, order = self._cells(asked).covariance(), self._order(asked)
@@ -145,11 +175,9 @@ class SeveralDecoys(Formula):
         """For each cell, the variances of the values in it that no published row shows."""
         total = np.zeros([1] * len(asked.by))
         for name in self._drawn_in(asked):
-            unseen = self._model_of(name).unseen_variances[list(codes_shown(self.schema, asked, name))]
-            if name in asked.by:
-                total = total + unseen.reshape([-1 if each == name else 1 for each in asked.by])
-            else:
-                total = total + unseen.sum()
+            weights = self._weights(asked, name)
+            unseen = np.diagonal(self._model_of(name).unseen.products(weights, weights))
+            total = total + unseen.reshape([-1 if each == name else 1 for each in asked.by])
         return np.broadcast_to(total, shape_of(self.schema, asked)).ravel()
 
     def _cells(self, asked: Tabulation) -> JointCells:
@@ -186,8 +214,8 @@ class SeveralDecoys(Formula):
     def _product(self) -> PerturbedCounts:
         return self._make_product()
 
-    def _drawn_in(self, asked: Tabulation) -> tuple[str, ...]:
-        names = names_of([asked])
+    def _drawn_in(self, *asked: Tabulation) -> tuple[str, ...]:
+        names = names_of(asked)
         return tuple(name for name in self._drawn if name in names)
 
     def _single(self, name: str) -> DecoyCounts:
