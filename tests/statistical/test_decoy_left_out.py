@@ -87,7 +87,7 @@ def test_intervals_hold_counts_of_nearly_all_rows(alarm_budget, monkeypatch, wan
     def twin():
         with monkeypatch.context() as slip:
             if wanted == "group":
-                slip.setattr(DecoyCounts, "wholes", lambda _, asked: None)
+                slip.setattr(DecoyCounts, "wholes", lambda *_: None)
             slip.setattr(DecoyRows, "_remainder", 0)
             yield
 

@@ -132,7 +132,8 @@ class DecoyCounts(Formula):
         weights = self._weights(asked)
         if self._is_margin(asked):
             found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance, weights)
-            return np.clip(found, 0, None) + np.diagonal(self.model.unseen.products(weights, weights))
+            unseen = np.diagonal(self.model.unseen.products(weights, weights))
+            return np.asarray(np.clip(found, 0, None) + unseen)
         self._require_law(self.model, self.attribute)
         if asked.by:
             found = np.array([variances_of(each, weights) for each in self._predicates(asked)])
@@ -331,7 +332,7 @@ class DecoyCounts(Formula):
 
     def _are_occupied(self, asked: Tabulation) -> Floats:
         """Which public combinations some published row has, as 0 and 1."""
-        return (self._counts(asked).sum(axis=1) > 0).astype(np.float64)
+        return np.asarray(self._counts(asked).sum(axis=1) > 0, np.float64)
 
     def _of_rows_left_out(self, asked: Tabulation) -> Floats:
         return left_out_squares(self.shares_of_rows(asked), self.remainder)
@@ -394,4 +395,4 @@ def between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
 
 def block_diagonal(block: Floats, sizes: Floats) -> Floats:
     """A block that stands once for each cell, so many times as large, ``(cells * sums, cells * sums)``."""
-    return np.kron(np.diag(sizes), block)
+    return np.asarray(np.kron(np.diag(sizes), block), np.float64)
