@@ -326,12 +326,9 @@ def test_as_many_values_as_a_group_has_rows_have_margins_and_nothing_else():
     law = DecoyRows(gamma_by_attribute={"job": 3})
     found = law.estimate(FEW, ALONE)
     assert found.values.tolist() == [1, 59, 50, 0]
-    assert found.variances == pytest.approx(
-        [
-            *(np.array([1, 59, 50]) * 2 / 3 + added_by_rows_left_out(np.array([1, 59, 50]) / 110, 2)),
-            float(unseen_variance(1 - (2 / 3) ** 3)),
-        ]
-    )
+    counts, unseen = np.array([1, 59, 50]), float(unseen_variance(1 - (2 / 3) ** 3))
+    of_shown = counts * 2 / 3 + added_by_rows_left_out(counts / 110, 2) + unseen * (counts / 110) ** 2
+    assert found.variances == pytest.approx([*of_shown, unseen])
     assert law.estimate(FEW, Tabulation()).values.tolist() == [110]
     assert law.grouped_rows(FEW, ("area",), "job") is None
     assert law.grouped_rows(FEW, ("job",), "area") is None

@@ -1,4 +1,4 @@
-"""Rows that were left out, and values that no published row shows: by every way in which they can fall."""
+"""Rows that were left out: by every way in which they can fall, and what every question knows of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from published_rows import PublishedRows, category_attribute, selection
 from rows_left_out import added_by_rows_left_out
 from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.left_out import UnseenValues, left_out_products, left_out_squares
+from sfumato.methods.splu_gen.law.left_out import left_out_products, left_out_squares
 from sfumato.values.schema import Role
 from sfumato.values.selection import Selection, Tabulation
 
@@ -28,32 +28,6 @@ def test_mean_products_are_those_of_every_way_rows_can_fall(most):
     shares, both = cells @ SHARES, (cells * SHARES) @ cells.T
     np.testing.assert_allclose(left_out_products(shares, shares, both, most), expected)
     np.testing.assert_allclose(left_out_squares(shares, most), np.diagonal(expected))
-
-
-UNSEEN = UnseenValues(np.array([60.0, 30.0, 0.0, 10.0, 0.0]), 3, 1)
-"""Two values that no row shows."""
-
-
-def test_all_others_err_as_a_value_that_nobody_shows():
-    """Of sums by loops over the two values: what a sum has of a row of theirs, less what it should have."""
-    sums = np.array([[0, 0, 1, 0, 0], [1, 1, 0, 1, 1], [1, 1, 0, 1, 0], [1, 1, 1, 1, 1], [0, 1, 0, 0, 0]]).T
-    (variance,) = set(UNSEEN.variances[[2, 4]].tolist())
-    expected = np.zeros((5, 5))
-    for value in (2, 4):
-        misses = sums[value] - np.array([0.0, 1.0, 1.0, 1.0, 0.3])
-        expected += variance * np.outer(misses, misses)
-    found = UNSEEN.products(sums.astype(float), sums.astype(float))
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert found[0, 0] == pytest.approx(found[1, 1])
-    assert found[3, 3] == pytest.approx(0, abs=1e-12)
-
-
-def test_rows_left_out_with_their_value_are_missed_and_nothing_else():
-    """Values that fewer than thirty rows have are not published: others have none of their rows."""
-    rare = UnseenValues(UNSEEN.counts, 3, 30)
-    sums = np.array([[0, 0, 1, 0, 0], [1, 1, 0, 1, 1], [1, 1, 0, 1, 0]], dtype=float).T
-    expected = np.diag((29 / 1.959963984540054) ** 2 * np.array([1.0, 1.0, 0.0]))
-    np.testing.assert_allclose(rare.products(sums, sums), expected)
 
 
 JOBS = np.repeat(np.arange(6), [260, 250, 240, 150, 95, 5])
@@ -85,7 +59,7 @@ def test_a_share_of_nearly_everybody_knows_that_both_counts_miss_the_same_rows()
 def test_intervals_reach_the_rows_of_a_group_where_normal_ones_do():
     """All but a job that hardly anybody has in an area: near all its rows intervals lean away from them, and end no earlier than a normal one."""
     asked = Tabulation(where=selection(area=(1,), job=tuple(range(5))))
-    formula = LAW.formula(ROWS, (asked,))
+    formula = LAW.formula(ROWS, (asked, Tabulation(by=("area",)), Tabulation(by=("job",))))
     assert formula.wholes(asked).tolist() == [500]
     found = LAW.estimate(ROWS, asked)
     (start,), (slope,) = formula.spread(asked)
@@ -93,7 +67,7 @@ def test_intervals_reach_the_rows_of_a_group_where_normal_ones_do():
     assert slope < 0
     assert high == pytest.approx(found.values[0] + 1.959963984540054 * np.sqrt(start))
     assert formula.wholes(Tabulation(by=("area",))) is None
-    assert formula.wholes(Tabulation(by=("job",))) is None
+    assert formula.wholes(Tabulation(by=("job",))).tolist() == [1000] * 6
 
 
 def test_wholes_stand_where_their_cells_do():
@@ -109,3 +83,44 @@ def test_wholes_stand_where_their_cells_do():
         np.testing.assert_array_equal(
             wholes if by[0] == "area" else wholes.T, np.repeat([[260.0], [740.0]], 6, axis=1)
         )
+
+
+RARE = PublishedRows(
+    (category_attribute("job", 8), category_attribute("ill", 7)),
+    {"job": np.repeat(np.arange(6), 200), "ill": np.tile(np.arange(4), 300)},
+)
+"""Of jobs two are shown by nobody, of illnesses three."""
+
+
+def test_rows_of_values_called_rare_are_missing_from_counts_of_the_other_attribute():
+    """Of three illnesses that nobody shows nine rows each at the most, and five that groups do not divide: 32 of which a sixth has each job."""
+    law = DecoyRows(gamma_by_attribute={"job": 3, "ill": 2}, suppress_rarer_than=10)
+    job = Tabulation(where=selection(job=(0,)))
+    plain, rare = (
+        each.formula(RARE, (job,)).variances(job).item()
+        for each in (DecoyRows(gamma_by_attribute={"job": 3, "ill": 2}), law)
+    )
+    added = added_by_rows_left_out(1 / 6, 5 + 27) - added_by_rows_left_out(1 / 6, 5)
+    assert rare - plain == pytest.approx(added)
+    # Of both attributes together which values miss rows is known, so none is left that may have any.
+    both = Tabulation(where=selection(job=(0, 1, 2), ill=(0, 1)))
+    plain, rare = (
+        each.formula(RARE, (both,)).variances(both).item()
+        for each in (DecoyRows(gamma_by_attribute={"job": 3, "ill": 2}), law)
+    )
+    assert rare == pytest.approx(plain)
+    assert law.most_left_out(RARE) == 5 + 27 + 18
+
+
+def test_selections_of_different_attributes_share_rows_left_out_as_if_they_had_nothing_to_do_with_each_other():
+    """Five rows, a sixth of which has the job and a quarter the illness; of both together the table of both says it."""
+    law = DecoyRows(gamma_by_attribute={"job": 3, "ill": 2})
+    job, ill, both = (
+        Tabulation(where=each)
+        for each in (selection(job=(0,)), selection(ill=(0,)), selection(job=(0,), ill=(0,)))
+    )
+    formula = law.formula(RARE, (job, ill, both))
+    assert formula.covariance(job, ill).item() == pytest.approx(5 * 5 / 24)
+    left_out = formula._between_rows_left_out(job, both).item()
+    share = formula._shares_of_rows(both).item()
+    assert left_out == pytest.approx(5 * share + 20 * share / 6)

@@ -101,9 +101,12 @@ def test_what_a_row_that_shows_a_value_says_at_most():
 def test_no_value_is_called_rare_unless_it_is_said():
     """A value that nobody shows may be that of one row, and of no more than its draws leave."""
     counts = np.array([40.0, 30.0, 30.0, 0.0])
-    found = DecoyModel(counts, 2).unseen.variances
-    assert found.tolist() == DecoyModel(counts, 2, 1).unseen.variances.tolist()
-    assert found[3] < DecoyModel(counts, 2, 9).unseen.variances[3]
+    found, same, rare = (
+        each.unseen.squares(np.ones(1), np.zeros(1), np.ones(1)).item()
+        for each in (DecoyModel(counts, 2), DecoyModel(counts, 2, 1), DecoyModel(counts, 2, 9))
+    )
+    assert found == same
+    assert rare == pytest.approx(found + 8**2)
 
 
 def _joint_cells():

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -20,7 +19,7 @@ from sfumato.laws.asking import (
     shape_of,
     take_codes,
 )
-from sfumato.laws.base import Published
+from sfumato.laws.base import Published, Target
 from sfumato.methods.splu_gen.law.left_out import (
     certain_ends,
     claims_of,
@@ -30,14 +29,15 @@ from sfumato.methods.splu_gen.law.left_out import (
 )
 from sfumato.methods.splu_gen.law.model import (
     MOST_VALUES,
-    NEGLIGIBLE,
     DecoyModel,
     Predicate,
     covariance,
     margin_variance,
 )
+from sfumato.methods.splu_gen.law.sums_of_values import between_cells, leaning_of, variances_of
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties
+from sfumato.values.estimates import Limits, normal_quantile
 from sfumato.values.selection import Selection, Tabulation
 
 MOST_PREDICATES = 80
@@ -64,8 +64,8 @@ class DecoyCounts(Formula):
         Refuses what the model does not determine.
     most_left_out
         Rows that may have been left out of the release.
-    remainder
-        Of these, the rows that may have been left out at random; the others had values that no published row shows.
+    at_random
+        Of these, the rows that are taken to have been left out at random; the others had values of this attribute that no published row shows.
     is_drawn_alone
         Groups were made for this attribute by itself, so that the model says which values meet.
     """
@@ -78,7 +78,7 @@ class DecoyCounts(Formula):
         model: DecoyModel,
         require_law: Callable[[DecoyModel, str], None],
         most_left_out: int,
-        remainder: int,
+        at_random: int,
         *,
         is_drawn_alone: bool,
     ) -> None:
@@ -86,7 +86,7 @@ class DecoyCounts(Formula):
         self.is_drawn_alone = is_drawn_alone
         self.number_of_rows = published.number_of_rows
         self.most_left_out = most_left_out
-        self.remainder = remainder
+        self.at_random = at_random
         self.attribute = attribute
         self._published = published
         self.model = model
@@ -95,6 +95,7 @@ class DecoyCounts(Formula):
         self._known: dict[Tabulation, list[Predicate]] = {}
         self._moments: dict[Tabulation, Floats] = {}
         self._spreads: dict[tuple[str, ...], Floats] = {}
+        self._shares_of_rows: dict[Tabulation, Floats] = {}
 
     def values(self, asked: Tabulation) -> Floats:
         """Published counts of public values or of drawn values alone; ``y T^-1`` where they meet."""
@@ -128,18 +129,17 @@ class DecoyCounts(Formula):
     def _of_draws(self, asked: Tabulation) -> Floats:
         """Variances of the estimates about the true counts of the published rows."""
         if self._is_margin(asked) and self._are_meetings_unknown:
-            return self._summed(asked, self._margin_variances)
+            return self._summed(asked, self._margin_variances) + self._of_unseen(asked)
         weights = self._weights(asked)
         if self._is_margin(asked):
             found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance, weights)
-            unseen = np.diagonal(self.model.unseen.products(weights, weights))
-            return np.asarray(np.clip(found, 0, None) + unseen)
+            return np.asarray(np.clip(found, 0, None)) + self._of_unseen(asked)
         self._require_law(self.model, self.attribute)
         if asked.by:
             found = np.array([variances_of(each, weights) for each in self._predicates(asked)])
         else:
             found = np.clip(weights.T @ self._moments_of(asked) @ weights, 0, None)
-        return (found + self._floors(asked)).ravel()[self._order(asked)]
+        return found.ravel()[self._order(asked)] + self._of_unseen(asked)
 
     def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
         """How the variance goes with the estimate.
@@ -163,9 +163,21 @@ class DecoyCounts(Formula):
 
     def wholes(self, asked: Tabulation) -> Floats | None:
         """Rows that have the public values asked for: drawn values are a part of them."""
-        if not self._is_drawn(asked) or self._is_margin(asked):
+        if not self._is_drawn(asked):
             return None
         return np.repeat(self._counts(asked).sum(axis=1), self._number_of_sums(asked))[self._order(asked)]
+
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Of values that no published row shows, where rare ones were left out: so many rows at the most."""
+        unseen = self.model.unseen
+        if target == "population" or unseen.rarest < 2 or not self._is_drawn(asked):
+            return None
+        numbers, shares, places = self._of_values(asked)
+        is_alone = (numbers > 0) & (shares == 0) & (places > 0)
+        most = np.where(is_alone, unseen.most_rare(numbers), np.nan)
+        errors = np.sqrt(unseen.by_chance(numbers, shares, places))
+        order = self._order(asked)
+        return partial(_ends_of_rare, most.ravel()[order], errors.ravel()[order])
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """Of the draws to second order, between values and between public combinations, and of the rows left out."""
@@ -185,29 +197,43 @@ class DecoyCounts(Formula):
             np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
             return found
         left, right = self._weights(one), self._weights(other)
+        if not are_margins:
+            self._require_law(self.model, self.attribute)
+        if one is other:
+            order, found = self._order(one), self.model.unseen.between_places(left, self._places(one))
+            found += (
+                left.T @ self.model.margin_covariance @ left
+                if are_margins
+                else between_cells(self._predicates(one), left)
+            )
+            return found[np.ix_(order, order)]
         if are_margins:
-            return left.T @ self.model.margin_covariance @ right + self.model.unseen.products(left, right)
-        self._require_law(self.model, self.attribute)
-        if one is not other:
-            both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
-            found = covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
-            is_of_the_same = self._public(one) == self._public(other) and self._counts(one).any()
-            return found + self.model.unseen.products(left, right) if is_of_the_same else found
-        order = self._order(one)
-        unseen = self.model.unseen.products(left, right)
-        whole = between_cells(self._predicates(one), left) + block_diagonal(unseen, self._are_occupied(one))
-        return whole[np.ix_(order, order)]
+            return left.T @ self.model.margin_covariance @ right + self._between_unseen(one, other)
+        both = self._predicates(Tabulation(where=one.where & other.where))[0].shares
+        found = covariance(self._predicates(one)[0], self._predicates(other)[0], both, left, right)
+        return found + self._between_unseen(one, other)
+
+    def _between_unseen(self, one: Tabulation, other: Tabulation) -> float:
+        """Mean product of what two selections err by values that no published row shows."""
+        unseen = self.model.unseen
+        sums = np.hstack([self._weights(each) for each in (one, other)])
+        first, second = (self._places(each) for each in (one, other))
+        if self._public(one) == self._public(other):
+            return float(unseen.between_places(sums, first)[0, 1])
+        both = self.shares_of_rows(self._public(Tabulation(where=one.where & other.where)))
+        return unseen.between_sums(sums, first.item() * second.item(), both.item())
 
     def _between_rows_left_out(self, one: Tabulation, other: Tabulation) -> Floats:
-        """Mean products of what the rows left out at random add; not a number where it is not known how many are in both."""
+        """Mean products of what the rows left out at random add; where it is not known how many are in both, as if they had nothing to do with each other."""
         shares = self.shares_of_rows(one)
         if one is other:
-            return left_out_products(shares, shares, np.diag(shares), self.remainder)
+            return left_out_products(shares, shares, np.diag(shares), self.at_random)
+        others = self.shares_of_rows(other)
         try:
             both = self.shares_of_rows(Tabulation(where=one.where & other.where))[:, None]
         except (NotIdentifiableError, TooLargeError):
-            both = np.full((1, 1), np.nan)
-        return left_out_products(shares, self.shares_of_rows(other), both, self.remainder)
+            both = np.outer(shares, others)
+        return left_out_products(shares, others, both, self.at_random)
 
     def has_covariance(self, asked: Sequence[Tabulation], number: int, largest: int) -> bool:
         """Not between too many public combinations either, nor where no table holds them together."""
@@ -230,8 +256,7 @@ class DecoyCounts(Formula):
 
         Values of one group exclude each other, so a sum of counts varies by the sum of these at most.
         """
-        single = [margin_variance(each, self.model.gamma) for each in self.model.counts]
-        return np.maximum(single, self.model.unseen.variances)
+        return np.array([margin_variance(each, self.model.gamma) for each in self.model.counts])
 
     def _summed(self, asked: Tabulation, by_value: Floats) -> Floats:
         """Numbers of the values that a question about the drawn attribute alone asks for, or their sum."""
@@ -325,74 +350,36 @@ class DecoyCounts(Formula):
             self._moments[public] = covariance(predicate, predicate, predicate.shares, everything, everything)
         return self._moments[public]
 
-    def _floors(self, asked: Tabulation) -> Floats:
-        """What each cell's variance gets for values that no published row shows, ``(combinations, sums)``."""
-        weights = self._weights(asked)
-        return np.outer(self._are_occupied(asked), np.diagonal(self.model.unseen.products(weights, weights)))
+    def _of_unseen(self, asked: Tabulation) -> Floats:
+        """Mean squares of what each cell errs by values that no published row shows."""
+        return self.model.unseen.squares(*self._of_values(asked)).ravel()[self._order(asked)]
 
-    def _are_occupied(self, asked: Tabulation) -> Floats:
-        """Which public combinations some published row has, as 0 and 1."""
-        return np.asarray(self._counts(asked).sum(axis=1) > 0, np.float64)
+    def _of_values(self, asked: Tabulation) -> tuple[Floats, Floats, Floats]:
+        """Unseen values that each sum has, its share of published rows, and the share of all rows of each public combination."""
+        unseen = self.model.unseen
+        numbers, shares = (self._summed(asked, each) for each in (unseen.are_unseen, unseen.shares))
+        return numbers, shares, self._places(asked)[:, None]
+
+    def _places(self, asked: Tabulation) -> Floats:
+        """Share of all rows that each public combination has, ``(combinations,)``."""
+        return np.asarray(self._counts(asked).sum(axis=1) / max(self.number_of_rows, 1.0))
 
     def _of_rows_left_out(self, asked: Tabulation) -> Floats:
-        return left_out_squares(self.shares_of_rows(asked), self.remainder)
+        return left_out_squares(self.shares_of_rows(asked), self.at_random)
 
     def shares_of_rows(self, asked: Tabulation) -> Floats:
         """Share of all rows that is in each cell: of drawn values, by the rows that fit."""
-        if self._is_drawn(asked):
-            if not self._is_margin(asked):
+        if asked not in self._shares_of_rows:
+            if not self._is_drawn(asked) or self._is_margin(asked):
+                rows = self.values(asked)
+            else:
                 self._require_law(self.model, self.attribute)
-            rows = (self.shares(self._public(asked)) * self.model.counts @ self._weights(asked)).ravel()
-            rows = rows[self._order(asked)]
-        else:
-            rows = self.values(asked)
-        return rows / max(self.number_of_rows, 1.0)
+                rows = (self.shares(self._public(asked)) * self.model.counts @ self._weights(asked)).ravel()
+                rows = rows[self._order(asked)]
+            self._shares_of_rows[asked] = rows / max(self.number_of_rows, 1.0)
+        return self._shares_of_rows[asked]
 
 
-def variances_of(predicate: Predicate, weights: Floats) -> Floats:
-    """Of the sums over values that the columns of ``(values, sums)`` say, under one predicate."""
-    whole = covariance(predicate, predicate, predicate.shares, weights, weights)
-    return np.clip(np.diagonal(whole), 0, None)
-
-
-def leaning_of(model: DecoyModel, rows: Floats, weights: Floats) -> Floats:
-    """Slope of the variance of sums over values if every row were drawn by itself, divided by that variance, ``(cells, sums)``.
-
-    Parameters
-    ----------
-    model
-        Of the attribute.
-    rows
-        True rows of every value in each cell, ``(cells, values)``, none of them negative.
-    weights
-        Which sums, ``(values, sums)`` of 0 and 1.
-
-    Notes
-    -----
-    A row adds h to an estimate, on average its weight, and ``h^2 - h`` to the estimated variance. The slope of the variance is the
-    covariance of the two, ``E[h^3] - E[h^2] E[h] - Var(h)`` summed over rows, divided by the variance of the first.
-    """
-    added = model.inverse @ weights
-    second, third = (model.distortion @ added**power for power in (2, 3))
-    variances = rows @ (second - weights)
-    covariances = rows @ (third - second * weights) - variances
-    # Of the sum of all values that occur there is rounding alone.
-    is_drawn = variances > NEGLIGIBLE * rows.sum(axis=1, keepdims=True)
-    return np.divide(covariances, variances**2, out=np.zeros_like(variances), where=is_drawn)
-
-
-def between_cells(predicates: Sequence[Predicate], weights: Floats) -> Floats:
-    """Covariance of every sum of values under every one of disjoint predicates, the sums of one side by side."""
-    cells, sums = len(predicates), weights.shape[1]
-    blocks = np.zeros((cells, sums, cells, sums))
-    nothing = np.zeros(len(weights))
-    for i, j in itertools.combinations_with_replacement(range(cells), 2):
-        both = predicates[i].shares if i == j else nothing
-        blocks[i, :, j] = covariance(predicates[i], predicates[j], both, weights, weights)
-        blocks[j, :, i] = blocks[i, :, j].T
-    return blocks.reshape(cells * sums, cells * sums)
-
-
-def block_diagonal(block: Floats, sizes: Floats) -> Floats:
-    """A block that stands once for each cell, so many times as large, ``(cells * sums, cells * sums)``."""
-    return np.asarray(np.kron(np.diag(sizes), block), np.float64)
+def _ends_of_rare(most: Floats, errors: Floats, confidence_level: float) -> tuple[Floats, Floats]:
+    """Between nobody and as many as can have been left out, or have gone unseen by chance."""
+    return np.where(np.isnan(most), np.nan, 0.0), np.maximum(most, normal_quantile(confidence_level) * errors)

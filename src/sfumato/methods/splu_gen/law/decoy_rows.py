@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -18,12 +19,13 @@ from sfumato.laws.asking import names_of
 from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.believing import GroupedRows
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts, variances_of
+from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts
 from sfumato.methods.splu_gen.law.joint_cells import joint_errors
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance, decoy_model, margin_variance
 from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_counts
 from sfumato.methods.splu_gen.law.questions import ask
 from sfumato.methods.splu_gen.law.several_decoys import SeveralDecoys, product_of
+from sfumato.methods.splu_gen.law.sums_of_values import variances_of
 from sfumato.values.arrays import Floats
 from sfumato.values.bounds import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
 from sfumato.values.counts import CountTable
@@ -115,7 +117,7 @@ class DecoyRows(Law):
         the groups were made largest first; counts of a sensitive value alone are answered even then.
         """
         drawn = [name for name in names_of(asked) if name in self.gamma_by_attribute]
-        most_left_out = self.most_left_out(published)
+        left_out = partial(self._left_out, published)
 
         def single(name: str) -> DecoyCounts:
             mine = [each for each in asked if not {*names_of([each])} & {*drawn} - {name}]
@@ -125,8 +127,8 @@ class DecoyRows(Law):
                 name,
                 self._model(published, name),
                 self._require_law,
-                most_left_out,
-                self._remainder,
+                left_out(()),
+                left_out((name,)),
                 is_drawn_alone=name not in self.together,
             )
 
@@ -141,10 +143,9 @@ class DecoyRows(Law):
             drawn,
             product,
             lambda name: self._model(published, name),
+            left_out,
             published,
             asked,
-            most_left_out,
-            self._remainder,
         )
 
     def most_left_out(self, published: Published) -> int:
@@ -152,11 +153,16 @@ class DecoyRows(Law):
 
         A value was left out wholly or not at all, so a rare one is among those that no published row shows.
         """
+        return self._left_out(published, ())
+
+    def _left_out(self, published: Published, known: Sequence[str]) -> int:
+        """The same without those of attributes whose values are asked for: which of these miss rows is known by value."""
         if self.suppress_rarer_than is None:
             return self._remainder
         unseen = sum(
             int(np.count_nonzero(self._model(published, name).counts == 0))
             for name in self.gamma_by_attribute
+            if name not in known
         )
         return self._remainder + unseen * (self.suppress_rarer_than - 1)
 

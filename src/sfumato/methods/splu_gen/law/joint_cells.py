@@ -23,11 +23,14 @@ from functools import cached_property, reduce
 import numpy as np
 
 from sfumato.chance.distortion import contract
-from sfumato.methods.splu_gen.law.decoy_counts import between_cells, variances_of
 from sfumato.methods.splu_gen.law.model import ROUNDS, DecoyModel, Predicate
+from sfumato.methods.splu_gen.law.sums_of_values import between_cells, variances_of
 from sfumato.values.arrays import Floats
 from sfumato.values.counts import CountTable
 from sfumato.values.feasibility import project_to_simplex
+
+NEARLY_NONE = 1e-9
+"""Rows that a value of which nobody is shown is taken to have where there are any: there may be some."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,13 @@ class JointCells:
     def rows(self) -> Floats:
         """Rows of every sum that are behind these errors, in the same order."""
         return contract(self._rows, [None, *(self.weights[name] for name in self.models)])
+
+    def rows_of_others(self, name: str) -> Floats:
+        """The same whatever values of an attribute they have, whose axis has length 1; nearly none, but some, of other values that nobody shows."""
+        weights = {**self.weights, name: np.ones((self._size(name), 1))}
+        found = contract(self._rows, [None, *(weights[each] for each in self.models)])
+        is_occupied = self.estimates.any(axis=tuple(range(1, self.estimates.ndim)), keepdims=True)
+        return np.where(is_occupied, np.maximum(found, NEARLY_NONE), 0.0)
 
     def covariance(self) -> Floats:
         """Between all of them, twice the axes of :meth:`variances`."""

@@ -17,7 +17,7 @@ import numpy as np
 
 from sfumato.chance.conditional_poisson import ConditionalPoisson
 from sfumato.errors import NotIdentifiableError, TooLargeError
-from sfumato.methods.splu_gen.law.left_out import UnseenValues
+from sfumato.methods.splu_gen.law.unseen import UnseenValues
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.feasibility import project_to_simplex
 

@@ -22,7 +22,7 @@ from sfumato.laws.asking import (
     order_of,
     shape_of,
 )
-from sfumato.laws.base import Published
+from sfumato.laws.base import Published, Target
 from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts, PerturbedRows
 from sfumato.methods.splu_gen.law.decoy_counts import MOST_PREDICATES, DecoyCounts
 from sfumato.methods.splu_gen.law.joint_cells import JointCells
@@ -35,6 +35,7 @@ from sfumato.methods.splu_gen.law.left_out import (
 from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
+from sfumato.values.estimates import Limits
 from sfumato.values.selection import Tabulation
 
 
@@ -53,7 +54,9 @@ class SeveralDecoys(Formula):
         The formula of all together, worked out when it is needed.
     models
         By attribute that was drawn.
-    published, asked, most_left_out, remainder
+    left_out
+        Rows that are taken to have been left out at random of a question about some of them; of one about none, all there may be.
+    published, asked
         As for :class:`DecoyCounts`.
     """
 
@@ -63,15 +66,13 @@ class SeveralDecoys(Formula):
         drawn: Sequence[str],
         product: Callable[[], PerturbedCounts],
         models: Callable[[str], DecoyModel],
+        left_out: Callable[[Sequence[str]], int],
         published: Published,
         asked: Sequence[Tabulation],
-        most_left_out: int,
-        remainder: int,
     ) -> None:
         self.number_of_rows = published.number_of_rows
         self.schema = published.schema
-        self.most_left_out = most_left_out
-        self.remainder = remainder
+        self._left_out = left_out
         self._published_counts = JointCounts(published, asked, tuple(drawn))
         self._model_of = models
         self._single_of = single
@@ -88,7 +89,7 @@ class SeveralDecoys(Formula):
         if len(self._drawn_in(asked)) < 2:
             return self._formula(asked).variances(asked)
         of_draws = self._cells(asked).variances().ravel()[self._order(asked)] + self._unseen(asked)
-        return of_draws + left_out_squares(self._shares_of_rows(asked), self.remainder)
+        return of_draws + left_out_squares(self._shares_of_rows(asked), self._left_out(self._drawn_in(asked)))
 
     def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
         """Of one attribute by its model; of several there is none.
@@ -101,18 +102,22 @@ class SeveralDecoys(Formula):
         """Of one attribute by its model; intervals of several do not lean."""
         return None if len(self._drawn_in(asked)) > 1 else self._formula(asked).wholes(asked)
 
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Of one attribute by its model."""
+        return None if len(self._drawn_in(asked)) > 1 else self._formula(asked).limits(asked, target)
+
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """By the model of one attribute; of several, known only where no row has the public values asked for."""
         formula = self._formula(asked)
         claims = formula.certainty(asked, number)
         if isinstance(formula, DecoyCounts):
             return claims
-        return claims_of(claims == Certainty.EXACT, self.most_left_out)
+        return claims_of(claims == Certainty.EXACT, self._left_out(()))
 
     def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
         """Of what is known."""
         values = self.values(asked)
-        return certain_ends(values, self.certainty(asked, values.size), self.most_left_out)
+        return certain_ends(values, self.certainty(asked, values.size), self._left_out(()))
 
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """Of what both have drawn: the error of each such attribute, and of their products; of the rows left out."""
@@ -131,11 +136,16 @@ class SeveralDecoys(Formula):
         return self._of_selections(one, other, both) if both else np.zeros((1, 1))
 
     def _between_rows_left_out(self, one: Tabulation, other: Tabulation) -> Floats:
-        shares = self._shares_of_rows(one)
+        """As if they had nothing to do with each other where neither question has all attributes: a table of both would be worked out for nothing else."""
+        drawn, shares = self._drawn_in(one, other), self._shares_of_rows(one)
+        most = self._left_out(drawn)
         if one is other:
-            return left_out_products(shares, shares, np.diag(shares), self.remainder)
-        both = self._shares_of_rows(Tabulation(where=one.where & other.where))[:, None]
-        return left_out_products(shares, self._shares_of_rows(other), both, self.remainder)
+            return left_out_products(shares, shares, np.diag(shares), most)
+        others = self._shares_of_rows(other)
+        both = np.outer(shares, others)
+        if drawn in (self._drawn_in(one), self._drawn_in(other)):
+            both = self._shares_of_rows(Tabulation(where=one.where & other.where))[:, None]
+        return left_out_products(shares, others, both, most)
 
     def _shares_of_rows(self, asked: Tabulation) -> Floats:
         """Share of all rows that is in each cell, by the rows that fit."""
@@ -172,13 +182,15 @@ class SeveralDecoys(Formula):
         return super().has_covariance(asked, number, largest)
 
     def _unseen(self, asked: Tabulation) -> Floats:
-        """For each cell, the variances of the values in it that no published row shows."""
-        total = np.zeros([1] * len(asked.by))
+        """Mean squares of what each cell errs by values of each attribute that no published row shows."""
+        cells, total = self._cells(asked), np.zeros(1)
         for name in self._drawn_in(asked):
-            weights = self._weights(asked, name)
-            unseen = np.diagonal(self._model_of(name).unseen.products(weights, weights))
-            total = total + unseen.reshape([-1 if each == name else 1 for each in asked.by])
-        return np.broadcast_to(total, shape_of(self.schema, asked)).ravel()
+            unseen, weights = self._model_of(name).unseen, self._weights(asked, name)
+            places = cells.rows_of_others(name) / max(self.number_of_rows, 1.0)
+            along = [-1 if each == name else 1 for each in self._drawn]
+            numbers, shares = ((each @ weights).reshape(along) for each in (unseen.are_unseen, unseen.shares))
+            total = total + unseen.squares(numbers, shares, places)
+        return total.ravel()[self._order(asked)]
 
     def _cells(self, asked: Tabulation) -> JointCells:
         """Everything that the errors of a question's cells need."""
