@@ -63,16 +63,16 @@ def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch)
 
 
 def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
-    """By two thirds of a row for every row; by one at most where nobody may have gone unseen; nothing is said of public ones."""
+    """By two thirds of a row for every row, also where somebody may have gone unseen; nothing is said of public ones."""
     formula = LAW.formula(wide, (ALONE,))
     variances, slopes = formula.spread(ALONE)
     shown = 1 - (2 / 3) ** 3
     counts = wide.count_by(("job",), Selection()).counts[:7]
     shares = counts / counts.sum()
     # Rows of the job that nobody shows are taken for rows of the others, as often as any row.
-    of_draws = 2 / 3 * counts + unseen_variance(shown) * shares**2
-    np.testing.assert_allclose(slopes, [*(of_draws / counts), 0])
-    np.testing.assert_allclose(variances[:7], of_draws + added_by_rows_left_out(shares, 5))
+    missing = unseen_variance(shown) * shares**2 + added_by_rows_left_out(shares, 5)
+    np.testing.assert_allclose(slopes, [*np.full(7, 2 / 3), 0])
+    np.testing.assert_allclose(variances[:7], 2 / 3 * counts + missing)
     assert variances[7] == pytest.approx(unseen_variance(shown))
     assert formula.spread(Tabulation()) is None
     assert formula.spread(Tabulation(by=("area",))) is None
@@ -85,7 +85,7 @@ def test_the_variance_of_a_drawn_value_grows_with_its_count_alone(wide):
     variances, slopes = law.formula(few, (both,)).spread(both)
     unseen = unseen_variance(shown) * (200 / 201) ** 2
     assert variances[0] == pytest.approx(2 / 3 + unseen + added_by_rows_left_out(1 / 201, 2))
-    assert slopes.tolist() == [1]
+    assert slopes == pytest.approx([2 / 3])
 
 
 @pytest.mark.parametrize("jobs", [*((job,) for job in range(7)), (1, 2), (3, 4, 7), (1, 2, 3, 4, 5, 6)])
@@ -106,7 +106,11 @@ def test_where_values_meet_the_variance_goes_with_the_count(wide, jobs):
             alone += rows[has] * sum(chances * (h - mean) ** 2)
             own = h**2 - h
             together += rows[has] * sum(chances * (h - mean) * (own - sum(chances * own)))
-        of_draws = stated - added_by_rows_left_out(rows[list(jobs)].sum() / model.counts.sum(), 5)
+        # Of the job that nobody shows others have the rows instead.
+        misses = (7 in jobs) - model.counts[list(jobs)].sum() / model.counts.sum()
+        missing = unseen_variance(1 - (2 / 3) ** 3) * misses**2
+        missing += added_by_rows_left_out(rows[list(jobs)].sum() / model.counts.sum(), 5)
+        of_draws = stated - missing
         expected = together / alone * of_draws / alone
         assert slope == pytest.approx(expected, abs=1e-9)
         assert (slope > 0) == (len(jobs) < 6)

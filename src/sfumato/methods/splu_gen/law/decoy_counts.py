@@ -104,10 +104,10 @@ class DecoyCounts(Formula):
         return (self._estimates(asked) @ self._weights(asked)).ravel()[self._order(asked)]
 
     def variances(self, asked: Tabulation) -> Floats:
-        """Of the draws, of which rows sit where and of which values meet, and of rows left out; of public counts, of these alone."""
+        """Of the draws, of which rows sit where and of which values meet, and of what is missing; of public counts, of rows left out alone."""
         if not self._is_drawn(asked):
             return left_out_variances(self.values(asked), self.number_of_rows, self.most_left_out)
-        return self._of_draws(asked) + self._of_rows_left_out(asked)
+        return self._of_draws(asked) + self._of_missing(asked)
 
     def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
         """Of public counts: those published, and the rows that may have been left out besides."""
@@ -127,19 +127,19 @@ class DecoyCounts(Formula):
         return claims_of(is_known, self.most_left_out)
 
     def _of_draws(self, asked: Tabulation) -> Floats:
-        """Variances of the estimates about the true counts of the published rows."""
+        """Variances of the estimates about the true counts of the published rows, as far as their values are shown."""
         if self._is_margin(asked) and self._are_meetings_unknown:
-            return self._summed(asked, self._margin_variances) + self._of_unseen(asked)
+            return self._summed(asked, self._margin_variances)
         weights = self._weights(asked)
         if self._is_margin(asked):
             found = np.einsum("vs,vw,ws->s", weights, self.model.margin_covariance, weights)
-            return np.asarray(np.clip(found, 0, None)) + self._of_unseen(asked)
+            return np.asarray(np.clip(found, 0, None))
         self._require_law(self.model, self.attribute)
         if asked.by:
             found = np.array([variances_of(each, weights) for each in self._predicates(asked)])
         else:
             found = np.clip(weights.T @ self._moments_of(asked) @ weights, 0, None)
-        return found.ravel()[self._order(asked)] + self._of_unseen(asked)
+        return np.asarray(found.ravel()[self._order(asked)])
 
     def spread(self, asked: Tabulation) -> tuple[Floats, Floats] | None:
         """How the variance goes with the estimate.
@@ -150,16 +150,15 @@ class DecoyCounts(Formula):
         """
         if not self._is_drawn(asked):
             return None
-        variances, values = self._of_draws(asked), self.values(asked)
-        left_out = self._of_rows_left_out(asked)
+        variances, values, missing = self._of_draws(asked), self.values(asked), self._of_missing(asked)
         if not self._is_margin(asked):
             weights, order = self._weights(asked), self._order(asked)
             rows = self.shares(self._public(asked)) * self.model.counts
             slopes = variances * leaning_of(self.model, rows, weights).ravel()[order]
-            return variances + slopes * (values - (rows @ weights).ravel()[order]) + left_out, slopes
+            return variances + slopes * (values - (rows @ weights).ravel()[order]) + missing, slopes
         # What no published row has is as uncertain as rows may have gone unseen or been left out, whatever its count.
         slopes = np.divide(variances, values, out=np.zeros_like(values), where=values > 0)
-        return variances + left_out, np.clip(slopes, 0.0, 1.0)
+        return variances + missing, slopes
 
     def wholes(self, asked: Tabulation) -> Floats | None:
         """Rows that have the public values asked for: drawn values are a part of them."""
@@ -194,7 +193,7 @@ class DecoyCounts(Formula):
         if are_margins and self._are_meetings_unknown:
             # Which values meet is not determined, so neither is how two counts vary together.
             found = np.full((self._number_of_sums(one), self._number_of_sums(other)), np.nan)
-            np.fill_diagonal(found, self._of_draws(one) if one is other else np.nan)
+            np.fill_diagonal(found, self._of_draws(one) + self._of_unseen(one) if one is other else np.nan)
             return found
         left, right = self._weights(one), self._weights(other)
         if not are_margins:
@@ -364,8 +363,9 @@ class DecoyCounts(Formula):
         """Share of all rows that each public combination has, ``(combinations,)``."""
         return np.asarray(self._counts(asked).sum(axis=1) / max(self.number_of_rows, 1.0))
 
-    def _of_rows_left_out(self, asked: Tabulation) -> Floats:
-        return left_out_squares(self.shares_of_rows(asked), self.at_random)
+    def _of_missing(self, asked: Tabulation) -> Floats:
+        """Mean squares of what each cell errs by rows that no value tells of, and by rows left out."""
+        return self._of_unseen(asked) + left_out_squares(self.shares_of_rows(asked), self.at_random)
 
     def shares_of_rows(self, asked: Tabulation) -> Floats:
         """Share of all rows that is in each cell: of drawn values, by the rows that fit."""
