@@ -75,6 +75,17 @@ def noise_spread(formula: Formula, place: Floats, covariance: Floats) -> float:
     return float(np.var([_bend(formula, place, each) / 2 for each in drawn], ddof=1))
 
 
+def own_curvatures(formula: Formula, place: Floats) -> Floats:
+    """Second derivatives along each number by itself, ``(n,)``.
+
+    Examples
+    --------
+    >>> own_curvatures(lambda x: x[0] ** 2 + 3 * x[0] * x[1], np.array([5.0, 1.0])).round(6).tolist()
+    [2.0, 0.0]
+    """
+    return np.array([_bend(formula, place, each) for each in np.eye(place.size)])
+
+
 def _directions(covariance: Floats) -> tuple[Floats, Floats]:
     """Along which noise goes, with its variance there; what is rounding is left out."""
     if not covariance.any():

@@ -223,7 +223,8 @@ def quadratic_interval(
     -----
     Of ``|m + e|^2`` with noise e of covariance C the variance is ``4 m'Cm + 2 tr(C^2)``: the first part grows with the number itself, as
     ``variance / raw`` times it. The ends are the roots t of ``(estimate - t)^2 = half_width^2 (t variance / raw + spread)``. Where no t from 0 on
-    is kept, the one that is nearest to being so is 0, and the interval reaches as far as it would from there.
+    is kept, the one that is nearest to being so is 0, and the interval reaches as far as it would from there. An estimate far below 0 is
+    no evidence against 0, though both roots are above it where the variance grows fast: nothing that can be is nearer to it.
 
     Examples
     --------
@@ -234,7 +235,9 @@ def quadratic_interval(
     middle = estimate + half_width**2 * slope / 2
     reach = estimate * slope + spread + (half_width * slope / 2) ** 2
     farthest = half_width * math.sqrt(max(reach, 0.0))
-    return max(middle - farthest, 0.0), max(middle + farthest, half_width * math.sqrt(spread))
+    of_none = half_width * math.sqrt(spread)
+    low = middle - farthest if estimate > of_none else 0.0
+    return max(low, 0.0), max(middle + farthest, of_none)
 
 
 def solve(

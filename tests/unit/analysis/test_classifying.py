@@ -64,7 +64,7 @@ def test_a_split_has_the_numbers_of_the_measure_and_asks_for_no_range(monkeypatc
         raise AssertionError("a range was asked for")
 
     monkeypatch.setattr("sfumato.analysis.differentiation.noise_spread", spread)
-    monkeypatch.setattr("sfumato.analysis.measures.measuring.noise_spread", spread)
+    monkeypatch.setattr("sfumato.analysis.measures.noise.noise_spread", spread)
     split = try_split(noisy, "c", "a", "")
     assert split.decrease == measured.estimate
     assert split.raw == pytest.approx(measured.estimate + measured.noise_bias, rel=1e-12)

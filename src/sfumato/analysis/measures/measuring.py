@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 import numpy as np
 
 from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_two_way, show_count
-from sfumato.analysis.differentiation import differentiate, noise_bias, noise_spread
+from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
-from sfumato.analysis.measures.noise import beyond_logarithms, covariance_about, needed_cells, of_counts
-from sfumato.analysis.routine import carry, leaning, quadratic_interval
+from sfumato.analysis.measures.noise import beyond_logarithms, needed_cells, of_counts, range_above_noise
+from sfumato.analysis.measures.small_groups import beyond_small_groups, perhaps_nobody
+from sfumato.analysis.routine import carry, leaning
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.answers import show_end
@@ -241,7 +242,7 @@ def measure(
         table.cells.source.method,
         table.cells.source.law,
         target,
-        (*table.cells.notes, *_notes(values)),
+        (*table.cells.notes, *_notes(values, perhaps_nobody(table, half_width))),
     )
 
 
@@ -285,17 +286,16 @@ def value_of(
     if not holds_for_any_law:
         half_width = float(np.max(heavier_quantiles(half_width, carried.variances, carried.fourth_cumulants)))
     if declared.is_quadratic:
-        noise = covariance_about(counts, target)
-        bias = noise_bias(formula, counts.values, noise)
-        spread = noise_spread(formula, counts.values, noise)
-        ends = quadratic_interval(raw - bias, raw, error**2, spread, half_width)
+        bias, ends, spread = range_above_noise(formula, table, error**2, half_width, target)
         # To first order a measure at its least does not move at all; its curvature still makes it vary.
         error = max(error, math.sqrt(spread))
     else:
         (low,), (high,) = leaning(carried, gradient, counts, target).reaching(half_width)
         ends = float(low), float(high)
     if declared.scale == "logarithm":
-        ends = beyond_logarithms(ends, raw, declared, table, half_width)
+        ends = beyond_logarithms(ends, raw, declared, table, half_width, target)
+    if not declared.is_quadratic:
+        ends = beyond_small_groups(ends, raw, declared, table, half_width)
     value = raw - bias
     low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
@@ -373,7 +373,7 @@ def refuse_unknown_interval(interval: str, known: Sequence[str] = get_args(Inter
         )
 
 
-def _notes(values: tuple[MeasuredValue, ...]) -> tuple[str, ...]:
+def _notes(values: tuple[MeasuredValue, ...], nobody: Sequence[str]) -> tuple[str, ...]:
     notes = []
     doubtful = [
         each.name for each in values if each.name != "cramers-v" and each.noise_bias > each.std_error > 0
@@ -384,7 +384,8 @@ def _notes(values: tuple[MeasuredValue, ...]) -> tuple[str, ...]:
         )
     untold = [each.name for each in values if each.is_untold]
     if untold:
+        reason = f"; {', '.join(nobody)}, and may be nobody" if nobody else ""
         notes.append(
-            f"the interval of {', '.join(untold)} is the whole range: the release does not tell {'them' if untold[1:] else 'it'}"
+            f"the interval of {', '.join(untold)} is the whole range: the release does not tell {'them' if untold[1:] else 'it'}{reason}"
         )
     return tuple(notes)
