@@ -49,8 +49,8 @@ class DecoyModel:
 
     Notes
     -----
-    Moments are per group and refer to values that occur in the published rows; the others have an
-    estimate of 0 and no error that could be computed.
+    Moments are per group and refer to values that occur in the published rows; what the others add to errors, whose
+    estimate is 0, is :attr:`unseen`.
 
     Examples
     --------

@@ -25,12 +25,8 @@ class UnseenValues:
 
     Parameters
     ----------
-    counts
-        Published rows of each value, ``(values,)``.
-    gamma
-        Rows of a group.
-    rarest
-        Rows that a value must have had to be published at all.
+    counts, gamma, rarest
+        As for :class:`~sfumato.methods.splu_gen.law.model.DecoyModel`.
 
     Notes
     -----
