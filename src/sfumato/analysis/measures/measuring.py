@@ -12,6 +12,7 @@ import numpy as np
 from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_two_way, show_count
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
+from sfumato.analysis.measures.bounded_cells import beyond_bounds, note_of_bounds
 from sfumato.analysis.measures.declarations import MEASURES, Measure
 from sfumato.analysis.measures.noise import beyond_logarithms, needed_cells, of_counts, range_above_noise
 from sfumato.analysis.measures.small_groups import beyond_small_groups, perhaps_nobody
@@ -242,7 +243,7 @@ def measure(
         table.cells.source.method,
         table.cells.source.law,
         target,
-        (*table.cells.notes, *_notes(values, perhaps_nobody(table, half_width))),
+        (*table.cells.notes, *note_of_bounds(table.counts), *_notes(values, table, half_width)),
     )
 
 
@@ -279,7 +280,12 @@ def value_of(
         return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing, limit=limit)
 
     formula = of_counts(declared, table.shape)
-    raw = float(np.real(formula(counts.values + 0j)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        raw = float(np.real(formula(counts.values + 0j)))
+    if not math.isfinite(raw):
+        reason = "what it divides by is estimated as nobody"
+        limit = raw if math.isinf(raw) else None
+        return MeasuredValue(declared.name, declared.title, declared.null, undefined=reason, limit=limit)
     gradient = differentiate(formula, counts.values)[None, :]
     carried = carry(np.array([raw]), gradient, counts, target)
     error, bias = float(carried.standard_errors[0]), 0.0
@@ -297,6 +303,7 @@ def value_of(
     if not declared.is_quadratic:
         ends = beyond_small_groups(ends, raw, declared, table, half_width)
     value = raw - bias
+    ends = beyond_bounds(ends, value, formula, counts, target)
     low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
     std_error = error * declared.slope(value) if error > 0 else 0.0
@@ -373,7 +380,7 @@ def refuse_unknown_interval(interval: str, known: Sequence[str] = get_args(Inter
         )
 
 
-def _notes(values: tuple[MeasuredValue, ...], nobody: Sequence[str]) -> tuple[str, ...]:
+def _notes(values: tuple[MeasuredValue, ...], table: Crossed, half_width: float) -> tuple[str, ...]:
     notes = []
     doubtful = [
         each.name for each in values if each.name != "cramers-v" and each.noise_bias > each.std_error > 0
@@ -384,7 +391,9 @@ def _notes(values: tuple[MeasuredValue, ...], nobody: Sequence[str]) -> tuple[st
         )
     untold = [each.name for each in values if each.is_untold]
     if untold:
-        reason = f"; {', '.join(nobody)}, and may be nobody" if nobody else ""
+        nobody = perhaps_nobody(table, half_width)
+        divides = any(not MEASURES[each].is_quadratic for each in untold)
+        reason = f"; {', '.join(nobody)}, and may be nobody" if nobody and divides else ""
         notes.append(
             f"the interval of {', '.join(untold)} is the whole range: the release does not tell {'them' if untold[1:] else 'it'}{reason}"
         )

@@ -12,6 +12,10 @@ from sfumato.analysis.measures.declarations import Measure
 from sfumato.analysis.measures.noise import of_counts
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.divided import LOOSE
+from sfumato.values.score_intervals import heavier_quantiles
+
+MOST_NAMED = 3
+"""Groups that a note names."""
 
 STEEPER = 200.0
 """Times that slopes must grow where a group is a thousandth: those of ratios grow a thousand times, those of roots of ratios 32."""
@@ -77,15 +81,21 @@ def looseness(table: Crossed, half_width: float) -> Floats:
 
 
 def perhaps_nobody(table: Crossed, half_width: float) -> list[str]:
-    """The groups that may be of nobody, in words, with their estimates."""
+    """The groups that may be of nobody, in words, with their estimates: the loosest first, and how many more there are.
+
+    Of noise with heavier tails than normal ones reach further, as ranges do.
+    """
     places = [(side, each) for side in table.sides for each in range(len(side.labels))]
-    return [
-        f"rows with {side.describe(place)} are estimated as {show_count(table.counts, group)}"
-        for (side, place), group, loose in zip(
-            places, _groups(table), looseness(table, half_width), strict=True
-        )
-        if loose >= 1
+    whole = table.counts.linear(_groups(table))
+    reach = float(np.max(heavier_quantiles(half_width, whole.variances, whole.fourth_cumulants)))
+    loose, groups = looseness(table, reach), _groups(table)
+    found = [each for each in np.argsort(-loose, kind="stable") if loose[each] >= 1]
+    named = [
+        f"rows with {places[each][0].describe(places[each][1])} are estimated as {show_count(table.counts, groups[each])}"
+        for each in found[:MOST_NAMED]
     ]
+    left = len(found) - len(named)
+    return [*named, f"{left} others likewise"] if left else named
 
 
 def _is_divisor(formula: Formula, table: Crossed, group: Booleans) -> bool:
