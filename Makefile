@@ -44,6 +44,9 @@ $(VENV)/installed-spark: $(VENV)/installed-dev
 # compile everything anew. Emptied, the variable is as if it were not set.
 test spark-quick: export PYTHONDONTWRITEBYTECODE :=
 
+# Both cores are taken by workers: linear algebra with two threads in each would wait for the other's.
+test: export OPENBLAS_NUM_THREADS := 1
+
 # Types and the quick part of Spark keep one core each: they go side by side, and the rest then has both.
 test: spark-where-java-is  ## everything a change must pass; the quick part of Spark where Java is
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check spark-quick

@@ -18,7 +18,7 @@ from sfumato.values.schema import Role, Schema
 
 pytestmark = pytest.mark.statistical
 
-RELEASES = 100
+RELEASES = 60
 
 
 def people(draw, rare, common, rows):
@@ -58,7 +58,7 @@ CASES = {"called rare": called_rare, "by nobody": shown_by_nobody, "by somebody"
 def test_counts_with_values_that_nobody_shows_are_held(alarm_budget, monkeypatch, case):
     """Null: 95 % intervals hold the count of the table, in 94 % of cases or more.
 
-    Statistic: too few held, exact binomial over 100 releases, a new table each. Twins: nothing is left out with a rare value; values shown once tell
+    Statistic: too few held, exact binomial over 60 releases, a new table each. Twins: nothing is left out with a rare value; values shown once tell
     nothing. What they miss by, 32 rows and 19, is many times what they state, and they should hold next to none.
     """
     check = alarm_budget.draw("counts with values that nobody shows", pieces=3)
