@@ -31,8 +31,8 @@ def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkey
     for most in (7, 8):
         monkeypatch.setattr(decoy_counts, "MOST_VALUES", most)
         formula = LAW.formula(published, (ALONE, *questions))
-        left_out = added_by_rows_left_out(counts / counts.sum(), 5)
-        np.testing.assert_allclose(formula.variances(ALONE), counts * 2 / 3 + left_out)
+        expected = counts * 2 / 3 + added_by_rows_left_out(counts / counts.sum(), 5)
+        np.testing.assert_allclose(formula.variances(ALONE), expected)
         found[most] = np.array([formula.variances(each)[0] for each in questions])
     totals = np.array([counts[list(codes)].sum() for codes in sums])
     bound = totals * 2 / 3 + added_by_rows_left_out(totals / counts.sum(), 5)
@@ -40,8 +40,7 @@ def test_beyond_so_many_values_a_sum_has_at_least_its_variance(published, monkey
     assert (found[8] <= found[7] * (1 + 1e-12)).all()
     are_several = np.array([len(codes) > 1 for codes in sums])
     assert (found[8][are_several] < 0.99 * found[7][are_several]).all()
-    # All published rows are known, whatever they show.
-    assert found[8][-1] == pytest.approx(25, abs=1e-8)
+    assert found[8][-1] == pytest.approx(25, abs=1e-8), "all published rows are known, whatever they show"
 
 
 def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch):
@@ -50,8 +49,8 @@ def test_beyond_so_many_values_covariances_are_not_known(published, monkeypatch)
     formula = LAW.formula(published, (ALONE,))
     found = formula.covariance(ALONE, ALONE)
     counts = published.count_by(("job",), Selection()).counts
-    left_out = added_by_rows_left_out(counts / counts.sum(), 5)
-    np.testing.assert_allclose(np.diagonal(found), counts * 2 / 3 + left_out)
+    expected = counts * 2 / 3 + added_by_rows_left_out(counts / counts.sum(), 5)
+    np.testing.assert_allclose(np.diagonal(found), expected)
     assert np.isnan(found[~np.eye(8, dtype=bool)]).all()
     one, other = (Tabulation(where=selection(job=codes)) for codes in ((0,), (1,)))
     assert np.isnan(formula.covariance(one, other)).all()
