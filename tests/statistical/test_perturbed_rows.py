@@ -173,7 +173,7 @@ def test_intervals_of_small_groups_cover(alarm_budget):
     """Null: 95 % intervals of a count of 5 in a group of 30 hold it in 94 % of 2,000 releases or more, retention 0.2.
 
     Statistic: too few covered, exact binomial. Twin: normal intervals with the same standard errors, which cover 82.4 %
-    (computed from the two binomials), 21 standard errors lower. A count of none keeps its floor: 99 % and more.
+    (computed from the two binomials), 21 standard errors lower. A count of none is held at least as often as is said: in 97.8 %, from one binomial.
     """
     from scipy.stats import binom
 
@@ -186,4 +186,4 @@ def test_intervals_of_small_groups_cover(alarm_budget):
     by_twin = np.count_nonzero(np.abs(errors) <= 1.959964)
     alarm_budget.assert_passes(float(binom.cdf(covered, REPLICATES, 0.94)), check)
     alarm_budget.assert_rejects(float(binom.cdf(by_twin, REPLICATES, 0.94)), check)
-    assert number_covered(estimates, SMALL_TABLE, 39) > 0.98 * REPLICATES
+    assert number_covered(estimates, SMALL_TABLE, 39) > 0.95 * REPLICATES

@@ -11,6 +11,7 @@ from sfumato.values.arrays import Floats
 
 if TYPE_CHECKING:
     from sfumato.values.estimates import Estimates
+    from sfumato.values.terms import Terms
 
 LOOSE = 0.1
 """Square of a divisor's half-width by the divisor from which on the delta method's interval is not the only one that is looked at."""
@@ -31,6 +32,8 @@ class Divided:
         b, ``(k,)``.
     tops, bottoms, together
         Variances of a and of b, and their covariance, ``(k,)`` each; not a number where it is not known.
+    known
+        What they are made of where their divisors are known: then they have the ends of what is divided, where that takes few values.
     range
         Between what the ratios lie.
 
@@ -49,14 +52,28 @@ class Divided:
     tops: Floats
     bottoms: Floats
     together: Floats
+    known: Terms | None = None
     range: tuple[float, float] = (-np.inf, np.inf)
 
     def within(self, low: float, high: float) -> Divided:
         """The same, of ratios that lie between two numbers: an interval without an end has them."""
         return replace(self, range=(max(self.range[0], low), min(self.range[1], high)))
 
+    def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
+        """Ends of ratios by known divisors of what takes few values; not a number of all others."""
+        if self.known is not None:
+            return self.known.few(confidence_level, is_part=is_part)
+        nothing = np.full(self.divisors.size, np.nan)
+        return nothing, nothing
+
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
+        low, high = self.smooth(confidence_level)
+        few = self.few(confidence_level, is_part=False)
+        return np.where(np.isnan(few[0]), low, few[0]), np.where(np.isnan(few[1]), high, few[1])
+
+    def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """The same as if no number took few values."""
         low, high = self.ratios.by_chance(confidence_level)
         square = np.square(self.ratios.quantiles(confidence_level))
         looseness = square * self.bottoms / self.divisors**2

@@ -19,7 +19,7 @@ from sfumato.values.divided import Divided
 from sfumato.values.ends import combined_ends, quotients
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
-from sfumato.values.terms import Terms
+from sfumato.values.terms import Stepwise, Terms
 
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
@@ -346,13 +346,15 @@ class Estimates:
         above, below = self.linear(top), self.linear(bottom)
         covariance = self._whole_covariance()
         together = np.einsum("ki,ij,kj->k", top, np.nan_to_num(covariance), bottom)
-        return Divided(ratios, below.values, above.variances, below.variances, together)
+        is_known = isinstance(self.limits, Stepwise) and (self._weakest(bottom) == _EXACT).all()
+        parts = Terms(self, top / below.values[:, None]) if is_known else None
+        return Divided(ratios, below.values, above.variances, below.variances, together, parts)
 
     def _whole_covariance(self) -> Floats:
         if self.covariance is None:
             raise ParameterError(
-                "these estimates carry variances only, because the table is large. "
-                "Ask for a smaller table, or for the combination itself as a query."
+                "these estimates carry variances only, because the table is large. Ask for a smaller table, or for the combination "
+                "itself as a query."
             )
         return self.covariance
 
@@ -379,7 +381,7 @@ def _combined_covariances(
 
 
 def _each_by_itself(weights: Floats, matrix: Floats) -> Floats:
-    """What each combination has of a quadratic form, ``(k,)``; by a product of matrices, which is far faster than sums of triples."""
+    """What each combination has of a quadratic form, ``(k,)``; a product of matrices is far faster than sums of triples."""
     return np.asarray(((weights @ matrix) * weights).sum(axis=1))
 
 

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.values.arrays import Floats
+from sfumato.values.ends import combined_ends
 from sfumato.values.score_intervals import score_limits
 
 if TYPE_CHECKING:
     from sfumato.values.estimates import Estimates
+
+MOST_PARTS = 3
+"""Numbers that take few values whose misses are added up in what they are combined to; those of more average out."""
+
+ROUNDING = 1e-12
+"""Share of an end that the last digits of its floats can take away: an end that is a whole number is often the truth."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """Limits that know which numbers take so few values that normal errors do not describe them."""
+
+    def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
+        """Ends of these; as parts of a combination only where they hardly vary at all. Not a number of all others."""
+        ...
+
+    def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """Ends as if no number took few values."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +50,9 @@ class Terms:
     is ``a - b - sqrt(l^2 + u^2 - 2 r l u)``: l is how far a's interval reaches below it, u how far b's reaches above it, r the
     correlation of their errors. The upper end is made of the other two. Of normal intervals this is the normal one. The
     interval of one count alone is its own; sums of several are judged by their variance and by how it leans.
+
+    Numbers that hardly vary are off by a whole step or not at all. Errors of that kind do not average out: a combination of two or three such
+    numbers reaches besides as far as their ends, of which each misses with its share of what the combination may miss.
 
     References
     ----------
@@ -58,6 +81,32 @@ class Terms:
         combination
             The estimates of these combinations, of whose variances and tails there is no second copy here.
         """
+        below, above = self._smooth_reaches(combination, confidence_level)
+        low, high = self.few(confidence_level, is_part=False)
+        return np.fmax(below, combination.values - low), np.fmax(above, high - combination.values)
+
+    def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
+        """Ends of combinations of one number that takes few values, or of up to three that hardly vary, ``(k,)`` each; not a number of all others.
+
+        As parts of further combinations only those of one number are told.
+        """
+        low, high = (np.full(len(self.weights), np.nan) for _ in range(2))
+        # What is known has no error.
+        unsure = np.where(self.estimates.is_exact, 0.0, self.weights)
+        numbers = np.count_nonzero(unsure, axis=1)
+        for number in range(1, (1 if is_part else MOST_PARTS) + 1):
+            chosen = numbers == number
+            level = 1 - (1 - confidence_level) / number
+            ends = _few_of(self.estimates, level, is_part=is_part or number > 1) if chosen.any() else None
+            if ends is not None:
+                weights = self.weights[chosen]
+                values = self.estimates.values
+                least, most = (np.where(self.estimates.is_exact, values, each) for each in ends)
+                low[chosen], high[chosen] = combined_ends(weights, least, most)
+        return low - ROUNDING * np.abs(low), high + ROUNDING * np.abs(high)
+
+    def _smooth_reaches(self, combination: Estimates, confidence_level: float) -> tuple[Floats, Floats]:
+        """The same as if no number took few values."""
         quantiles = np.broadcast_to(combination.quantiles(confidence_level), combination.values.shape)
         if not (self.weights < 0).any():
             return self._reaches(combination, self.weights, confidence_level, quantiles)
@@ -88,13 +137,20 @@ class Terms:
         estimates = self.estimates
         low, high = estimates.by_chance(confidence_level)
         if estimates.limits is not None:
-            known = estimates.limits(confidence_level)
+            limits = estimates.limits.smooth if isinstance(estimates.limits, Stepwise) else estimates.limits
+            known = limits(confidence_level)
             # Limits of what has leeway hold it, and combinations add it by themselves.
             is_loose = np.zeros(low.size, bool) if estimates.leeway is None else np.add(*estimates.leeway) > 0
             low, high = np.where(is_loose, low, known[0]), np.where(is_loose, high, known[1])
         quantiles = estimates.quantiles(confidence_level)
         values = estimates.values
         return np.maximum(values - low, 0) / quantiles, np.maximum(high - values, 0) / quantiles
+
+
+def _few_of(estimates: Estimates, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats] | None:
+    """Ends of numbers that take few values, where there may be such numbers."""
+    known = estimates.limits if isinstance(estimates.limits, Stepwise) else estimates.terms
+    return None if known is None else known.few(confidence_level, is_part=is_part)
 
 
 def _joined(one: Floats, other: Floats, correlation: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from sfumato.laws.asking.binomial import binomial_limits, unseen_variance
 from sfumato.laws.asking.feasible import feasible, feasible_by_group
+from sfumato.laws.asking.few_steps import FewSteps, chances_of_being_seen
 from sfumato.laws.asking.formula import LARGEST_COVARIANCE, Formula, answer, for_population, without_errors
 from sfumato.laws.asking.joint_counts import JointCounts
 from sfumato.laws.asking.questions import (
@@ -23,12 +24,14 @@ from sfumato.laws.asking.second_moments import second_moment
 
 __all__ = [
     "LARGEST_COVARIANCE",
+    "FewSteps",
     "Formula",
     "JointCounts",
     "answer",
     "binding",
     "binomial_limits",
     "cell_of",
+    "chances_of_being_seen",
     "codes_shown",
     "common_conditions",
     "conditions_on",

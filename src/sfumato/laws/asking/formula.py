@@ -13,12 +13,14 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.laws.asking.few_steps import FewSteps
 from sfumato.laws.asking.interval_ends import IntervalEnds, Skews, Spread
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.estimates import Estimates, Limits, known_bounds
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.selection import Tabulation
+from sfumato.values.terms import Terms
 
 Target = Literal["table", "population"]
 """What an estimate is about: the rows of the private table itself, or the population they were drawn from."""
@@ -168,7 +170,9 @@ def answer(
     limits = [formula.limits(each, target) for each in asked]
     wholes = _laid_out([formula.wholes(each) for each in asked], numbers, np.inf)
     spreads = partial(_spreads, formula, asked, of_table, numbers)
+    stepwise = None
     if sums is not None:
+        stepwise = _stepwise_parts(of_table, tuple(zip(numbers, limits, strict=True)), Spread(spreads), sums)
         # Added up before anybody is drawn: what is exact of the table stays so, and sums of it have the draw's own law.
         spreads = partial(_added_spreads, spreads, of_table, sums)
         of_table = of_table.linear(sums)
@@ -185,7 +189,15 @@ def answer(
     is_drawn = (of_table.certainty >= Certainty.BOUNDED) & (found.certainty == Certainty.ESTIMATED)
     known = tuple(zip(numbers, limits, strict=True))
     ends = IntervalEnds(
-        found.values, spread, found.fourth_cumulants, known, is_drawn, *of_table.ends(), rows, wholes
+        found.values,
+        spread,
+        found.fourth_cumulants,
+        known,
+        is_drawn,
+        *of_table.ends(),
+        rows,
+        wholes,
+        stepwise,
     )
     return replace(found, limits=ends, skews=Skews(spread, found.variances))
 
@@ -332,6 +344,27 @@ def _drawn_spreads(
     """The same about a population: the draw adds N p (1 - p)."""
     variances, slopes = spreads()
     return variances + found.variances - of_table.variances, slopes + 1 - 2 * found.values / rows
+
+
+def _stepwise_parts(
+    of_table: Estimates, known: Sequence[tuple[int, Limits | None]], spread: Spread, sums: Floats
+) -> Terms | None:
+    """What is added up, where some of it takes few values."""
+    if not any(isinstance(each, FewSteps) for _, each in known):
+        return None
+    nothing = np.full(of_table.values.size, np.inf)
+    ends = IntervalEnds(
+        of_table.values,
+        spread,
+        of_table.fourth_cumulants,
+        known,
+        nothing < 0,
+        -nothing,
+        nothing,
+        math.inf,
+        nothing,
+    )
+    return Terms(replace(of_table, limits=ends), sums)
 
 
 def _joined(parts: Sequence[Floats]) -> Floats:

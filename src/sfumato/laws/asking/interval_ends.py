@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from sfumato.laws.asking.binomial import binomial_limits
+from sfumato.laws.asking.few_steps import FewSteps
 from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.estimates import Limits, normal_quantile
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
+from sfumato.values.terms import Terms
 
 
 @dataclass(eq=False)
@@ -58,6 +60,8 @@ class IntervalEnds:
     drawn, least, most, rows
         Which numbers have no error but that of drawing so many rows from a population, and between what the table's
         own numbers of them lie. About a table no number is drawn, and its rows are infinitely many.
+    parts
+        What was added up to these numbers, where some of it takes few values.
     """
 
     values: Floats
@@ -69,15 +73,38 @@ class IntervalEnds:
     most: Floats
     rows: float
     wholes: Floats
+    parts: Terms | None = None
 
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
+        low, high = self.smooth(confidence_level)
+        few = self.few(confidence_level, is_part=False)
+        return np.where(np.isnan(few[0]), low, few[0]), np.where(np.isnan(few[1]), high, few[1])
+
+    def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
+        """Ends of numbers that take few values; as parts of a combination only where they hardly vary at all. Not a number of all others."""
+        low, high = np.full(self.values.size, np.nan), np.full(self.values.size, np.nan)
+        if self.parts is not None and not is_part:
+            few, smooth = self.parts.few(confidence_level, is_part=False), self.smooth(confidence_level)
+            return np.minimum(few[0], smooth[0]), np.maximum(few[1], smooth[1])
+        first = 0
+        for number, each in self.known:
+            if isinstance(each, FewSteps):
+                place = slice(first, first + number)
+                ends = each(confidence_level)
+                is_told = each.hardly_varies() if is_part else np.ones(number, bool)
+                low[place], high[place] = (np.where(is_told, end, np.nan) for end in ends)
+            first += number
+        return low, high
+
+    def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """Ends as if no number took few values."""
         variances, slopes = self.spread.both
         quantiles = heavier_quantiles(normal_quantile(confidence_level), variances, self.fourth_cumulants)
         low, high = score_limits(self.values, variances, slopes, quantiles, self.wholes)
         first = 0
         for number, each in self.known:
-            if each is not None:
+            if each is not None and not isinstance(each, FewSteps):
                 place = slice(first, first + number)
                 found_low, found_high = each(confidence_level)
                 low[place] = np.where(np.isnan(found_low), low[place], found_low)

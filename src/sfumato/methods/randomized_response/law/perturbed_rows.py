@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -36,19 +37,22 @@ from sfumato.laws.asking import (
     shape_of,
     take_codes,
 )
-from sfumato.laws.base import Law, Published
+from sfumato.laws.base import Law, Published, Target
 from sfumato.laws.believing import GroupedRows, Posterior, SharedPrior, Targets
 from sfumato.laws.fitting import refuse_unfit_matrices
 from sfumato.methods.randomized_response.law.least_variances import least_variances
 from sfumato.methods.randomized_response.law.linked_people import linked_posterior
+from sfumato.methods.randomized_response.law.seen_cells import SeenCells
 from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty, all_claim
 from sfumato.values.counts import CountTable, OccupiedCounts
+from sfumato.values.estimates import Limits, normal_quantile
 from sfumato.values.feasibility import Feasibility, most_likely
 from sfumato.values.mixed_radix import MixedRadix
 from sfumato.values.occupied_estimates import OccupiedCells, OccupiedEstimates
 from sfumato.values.schema import Attribute, Schema
+from sfumato.values.score_intervals import score_limits
 from sfumato.values.selection import Tabulation
 
 LARGEST_PRODUCT = 1_000
@@ -313,6 +317,22 @@ class PerturbedCounts(Formula):
         ]
         return variances, variance_slopes(self.counts, axes, variances)
 
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Of counts about the table, where what is published of them takes few values."""
+        perturbed = [axis for axis in self._asked_axes(asked) if self.inverses[axis] is not None]
+        if target != "table" or not perturbed:
+            return None
+        seen = SeenCells(
+            self.counts,
+            {axis: self.matrices[axis] for axis in perturbed},
+            self._weights(asked, [None] * len(self.names)),
+            self._rows(self._weights(asked)),
+        )
+        return seen.limits(self.values(asked), partial(self._score_limits, asked))
+
+    def _score_limits(self, asked: Tabulation, confidence_level: float) -> tuple[Floats, Floats]:
+        return score_limits(self.values(asked), *self.spread(asked), normal_quantile(confidence_level))
+
     def covariance(self, one: Tabulation, other: Tabulation) -> Floats:
         """``sum h g'`` less what is in both: the product of two expectations is the indicator of both."""
         second = second_moment(self.counts, self._weights(one), self._weights(other))
@@ -320,13 +340,19 @@ class PerturbedCounts(Formula):
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact without a perturbed attribute, and where no row has the unperturbed values asked for."""
-        weights = self._weights(asked)
-        is_asked = [name in asked.by or asked.where.codes(name) is not None for name in self.names]
-        if not any(
-            each and inverse is not None for each, inverse in zip(is_asked, self.inverses, strict=True)
-        ):
+        if all(self.inverses[axis] is None for axis in self._asked_axes(asked)):
             return all_claim(Certainty.EXACT, number)
-        return np.where(self._rows(weights) == 0, Certainty.EXACT, Certainty.ESTIMATED).astype(np.int8)
+        return np.where(self._rows(self._weights(asked)) == 0, Certainty.EXACT, Certainty.ESTIMATED).astype(
+            np.int8
+        )
+
+    def _asked_axes(self, asked: Tabulation) -> list[int]:
+        """Axes that are shown, or of which some categories are asked for."""
+        return [
+            axis
+            for axis, name in enumerate(self.names)
+            if name in asked.by or asked.where.codes(name) is not None
+        ]
 
     def _rows(self, weights: Sequence[AxisMatrix]) -> Floats:
         """For every cell the rows that have its unperturbed values, which are known exactly, ``(cells,)``."""
@@ -338,13 +364,18 @@ class PerturbedCounts(Formula):
                 counts = counts.sum(axis=axis, keepdims=True)
         return np.broadcast_to(counts, shape).ravel()
 
-    def _weights(self, asked: Tabulation) -> list[AxisMatrix]:
-        """For each axis, what a published category counts toward each cell."""
+    def _weights(self, asked: Tabulation, inverses: Sequence[AxisMatrix] | None = None) -> list[AxisMatrix]:
+        """For each axis, what a published category counts toward each cell; or would, with other inverses."""
         return [
             columns_of(inverse, asked.where.codes(name))
             if name in asked.by
             else _sum_of_columns(inverse, asked.where.codes(name), size)
-            for name, inverse, size in zip(self.names, self.inverses, self.counts.shape, strict=True)
+            for name, inverse, size in zip(
+                self.names,
+                self.inverses if inverses is None else inverses,
+                self.counts.shape,
+                strict=True,
+            )
         ]
 
 

@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from sfumato.chance.distortion import AxisMatrix, TwoValued, columns_of, contract
 from sfumato.laws.asking import (
+    FewSteps,
     Formula,
     cell_of,
+    chances_of_being_seen,
     codes_shown,
     conditions_on,
     conditions_outside,
@@ -21,11 +23,13 @@ from sfumato.laws.asking import (
     satisfying,
     unseen_variance,
 )
+from sfumato.laws.base import Target
 from sfumato.methods.sample_perturb_scale.law.fixed_sizes import Parts, fixed_by_group, fixed_leaning
 from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
 from sfumato.methods.sample_perturb_scale.law.sampling import Sampling, Sums, positive
 from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty
+from sfumato.values.estimates import Limits
 from sfumato.values.schema import Schema
 from sfumato.values.selection import Tabulation
 
@@ -177,6 +181,22 @@ class SampledCounts(Formula):
             is_unseen, unseen = self._unseen(asked)
             variances, slopes = np.where(is_unseen, unseen, variances), np.where(is_unseen, 0.0, slopes)
         return self.laid_out(asked, variances), self.laid_out(asked, slopes)
+
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Of counts about the table of sensitive values where no group was cut: there each row is published once, and only perturbed."""
+        if target != "table" or self.sensitive not in names_of([asked]):
+            return None
+        rows = self.sums(asked, asked).rows
+        selector = self.selector(asked)
+        chances = chances_of_being_seen(
+            self.sampling.distortion.on_axis, selector, self.sampling.distortion.size
+        )
+        seen = contract(rows, [None, selector])
+        is_whole = (self._largest_factors(asked) == 1)[:, None]
+        kept, gained = (np.where(is_whole, each, np.nan) for each in chances)
+        whole = np.broadcast_to(rows.sum(axis=1, keepdims=True), seen.shape)
+        seen, whole, kept, gained = (self.laid_out(asked, each) for each in (seen, whole, kept, gained))
+        return FewSteps(seen, whole, kept, gained)
 
     def sums(self, one: Tabulation, other: Tabulation) -> Sums:
         """Sums over the public cells of one tabulation, or over what two selections share.
