@@ -10,10 +10,11 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato import Generalization
-from sfumato.analysis.measures.bounded_cells import MOST_LOOSE, beyond_bounds, extremes, note_of_bounds
+from sfumato.analysis.measures.bounded_cells import MOST_LOOSE, beyond_bounds, extremes
 from sfumato.analysis.measures.declarations import MEASURES
 from sfumato.analysis.measures.measuring import value_of
 from sfumato.analysis.measures.noise import of_counts
+from sfumato.analysis.within_bounds import note_of_bounds
 from sfumato.data.coded_rows import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.testing import release_in_memory

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import numpy as np
 
 from sfumato.analysis.differentiation import Formula
+from sfumato.analysis.within_bounds import are_loose, beyond
 from sfumato.laws import Target
 from sfumato.values.arrays import Booleans, Floats
-from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates
 
 MOST_LOOSE = 12
@@ -35,24 +35,10 @@ def beyond_bounds(
     target
         What the ends are about.
     """
-    loose = _are_loose(counts)
+    loose = are_loose(counts)
     if not loose.any():
         return ends
-    least, most = extremes(formula, counts.values, *counts.ends(), loose)
-    if target == "table" and (counts.certainty >= Certainty.BOUNDED).all():
-        return least, most
-    return least - max(value - ends[0], 0.0), most + max(ends[1] - value, 0.0)
-
-
-def note_of_bounds(counts: Estimates) -> tuple[str, ...]:
-    """That ranges hold more than chance; empty where they do not."""
-    number = int(_are_loose(counts).sum())
-    if not number:
-        return ()
-    about = "one cell is" if number == 1 else f"{number} cells are"
-    return (
-        f"{about} known within bounds only; ranges hold every value that the measure can have between them",
-    )
+    return beyond(ends, value, extremes(formula, counts.values, *counts.ends(), loose), counts, target)
 
 
 def extremes(
@@ -109,8 +95,3 @@ def _way_down(
     first = scaled(start)
     reached = float(minimize(scaled, start, bounds=box, method="L-BFGS-B", tol=1e-14).fun)
     return min(first, reached) if math.isfinite(reached) else first
-
-
-def _are_loose(counts: Estimates) -> Booleans:
-    low, high = counts.ends()
-    return np.asarray((counts.certainty == Certainty.BOUNDED) & (low < high))
