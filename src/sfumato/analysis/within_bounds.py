@@ -6,15 +6,17 @@ says nothing about how wrong it is; so a range has to hold whatever the bounds a
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sfumato.analysis.differentiation import Formula, differentiate
 from sfumato.errors import NoSolutionError, NotIdentifiableError
 from sfumato.laws import Target
-from sfumato.values.arrays import Booleans, Floats
+from sfumato.values.arrays import Booleans, Floats, Integers
 from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates, known_bounds
 
@@ -23,8 +25,14 @@ UNBOUNDED = (-math.inf, math.inf)
 MOST_ROUNDS = 6
 """Steps from one corner to the next; a number that is nearly linear between the bounds needs one or two."""
 
-MOST_PROBES = 40
-"""Places at which slopes are compared."""
+PROBES = 32
+"""Random corners of what counts may be that are looked at, and as many places between them."""
+
+FEW = 4
+"""Counts within bounds of which all corners are looked at."""
+
+NEAR = 0.15
+"""Part of the way between two corners at which slopes are looked at besides."""
 
 At = Callable[[Floats], tuple[Floats, Floats]]
 """Numbers ``(k,)`` from counts ``(cells,)``, with their slopes ``(k, cells)``; not a number, or a NoSolutionError, where there are none."""
@@ -83,7 +91,8 @@ def narrowed(counts: Estimates, other: Estimates) -> Estimates:
     one, another = counts.ends(), other.ends()
     low, high = np.maximum(one[0], another[0]), np.minimum(one[1], another[1])
     claims = np.where(low == high, Certainty.EXACT, counts.certainty).astype(np.int8)
-    return replace(counts, bounds=known_bounds(low, high), certainty=claims)
+    variances = np.where(low == high, 0.0, counts.variances)
+    return replace(counts, variances=variances, bounds=known_bounds(low, high), certainty=claims)
 
 
 def shares_between(part: tuple[Floats, Floats], rest: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -172,51 +181,108 @@ def ranges(at: At, room: Room, start: Floats) -> tuple[Floats, Floats]:
 
     Notes
     -----
-    From the start the table is looked for at which the number is largest by its slopes, then again from there. The number at any other
-    table differs from that at the one found by some slopes on the way between them, times the way: so as much is added as any
-    slopes that were seen at other places would gain there. Of a number that goes up or down with every count that is nothing.
+    Tables all over the room are looked at. From the one at which a number is largest, the table is looked for that its slopes lead to, and so on
+    from there. At any other table the number differs from that at the one found by slopes on the way between them, times
+    the way: so as much is added as any slopes that were seen anywhere would gain from there. Of a number that is
+    nearly linear that is hardly anything; of one that bends much it is a lot. A number that is undefined somewhere has no ends, and one that
+    is infinite there none on that side.
     """
     number = at(start)[0].size
     nothing = np.full(number, -math.inf), np.full(number, math.inf)
     if not room.is_finite:
         return nothing
-    seen: list[Floats] = []
+    seen: list[Seen] = []
 
-    def look(place: Floats) -> tuple[Floats, Floats]:
+    is_free = room.low < room.high
+
+    def look(place: Floats) -> Seen:
         values, slopes = at(place)
-        if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+        # Along what is known nothing moves: a cell that is surely empty has no slope there either.
+        found = Seen(place, values, np.where(is_free, slopes, 0.0))
+        if np.isnan(found.values).any():
             raise NoSolutionError("a number is not defined within the bounds.", reason="undefined")
-        if len(seen) < MOST_PROBES:
-            seen.append(slopes)
-        return values, slopes
+        seen.append(found)
+        return found
 
+    ends = np.empty((2, number))
     try:
-        begin = look(start)
-        found = [[_climbed(look, room, begin, each, side) for each in range(number)] for side in (-1.0, 1.0)]
+        for place in _probes(room, start):
+            look(place)
+        for each in range(number):
+            for row, side in enumerate((-1, 1)):
+                ends[row, each] = side * _most(look, room, seen, each, side)
     except NoSolutionError:
         return nothing
-    ends = np.empty((2, number))
-    for row, side in enumerate((-1.0, 1.0)):
-        for each in range(number):
-            value, place = found[row][each]
-            gains = [side * slopes[each] @ (room.furthest(side * slopes[each]) - place) for slopes in seen]
-            ends[row, each] = value + side * max(*gains, 0.0)
     return ends[0], ends[1]
 
 
-def _climbed(
-    look: At, room: Room, begin: tuple[Floats, Floats], each: int, side: float
-) -> tuple[float, Floats]:
-    """The most, or the least, of one number that steps from table to table reach, and where."""
-    (values, slopes), best, place = begin, -math.inf, None
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Numbers ``(k,)`` and their slopes ``(k, cells)`` at one table."""
+
+    place: Floats
+    values: Floats
+    slopes: Floats
+
+    def has_slopes(self, each: int) -> bool:
+        """Whether one of them goes on smoothly from here: not where it is infinite, or bends up or down without end."""
+        return bool(np.isfinite(self.values[each]) and np.isfinite(self.slopes[each]).all())
+
+
+def _most(look: Callable[[Floats], Seen], room: Room, seen: list[Seen], each: int, side: int) -> float:
+    """The most that one number, or with side -1 its opposite, can be."""
+    finite = [one for one in seen if math.isfinite(one.values[each])]
+    if not finite:
+        return math.inf
+    best = max(finite, key=lambda one: side * float(one.values[each]))
     for _ in range(MOST_ROUNDS):
-        following = room.furthest(side * slopes[each])
-        values, slopes = look(following)
-        if place is not None and side * values[each] <= best + 1e-12 * abs(best):
+        if not best.has_slopes(each):
             break
-        best, place = side * float(values[each]), following
-    assert place is not None
-    return side * best, place
+        following = look(room.furthest(side * best.slopes[each]))
+        if not side * (following.values[each] - best.values[each]) > 0:
+            break
+        best = following
+    if any(one.values[each] == side * math.inf for one in seen):
+        return math.inf
+    slopes = {one.slopes[each].tobytes(): side * one.slopes[each] for one in seen if one.has_slopes(each)}
+    gains = [float(own @ (room.furthest(own) - best.place)) for own in slopes.values()]
+    if not gains:
+        return math.inf
+    return side * float(best.values[each]) + max([*gains, 0.0])
+
+
+def _probes(room: Room, start: Floats) -> Iterator[Floats]:
+    """Tables all over the room: corners, all of them where they are few, and places on the way from one to another."""
+    yield start
+    free = np.flatnonzero(room.low < room.high)
+    # Nothing is protected by these draws, and an answer must not change when asked again.
+    draw = np.random.default_rng(0)
+    before = start
+    for _ in range(PROBES):
+        corner = room.furthest(draw.standard_normal(start.size))
+        yield corner
+        yield from _on_the_way(corner, before)
+        before = corner
+    if free.size > FEW:
+        return
+    for signs in itertools.product((-1.0, 1.0), repeat=free.size):
+        corner = _towards(room, free, np.array(signs))
+        yield corner
+        for place in range(free.size):
+            turned = np.where(np.arange(free.size) == place, -1.0, 1.0) * signs
+            yield from _on_the_way(corner, _towards(room, free, turned))
+
+
+def _towards(room: Room, free: Integers, signs: Floats) -> Floats:
+    slopes = np.zeros(room.low.size)
+    slopes[free] = signs
+    return room.furthest(slopes)
+
+
+def _on_the_way(corner: Floats, other: Floats) -> Iterator[Floats]:
+    """Halfway, and near the corner: where there is hardly anybody a number can change with every row."""
+    yield (corner + other) / 2
+    yield corner + NEAR * (other - corner)
 
 
 def beyond(
@@ -236,3 +302,33 @@ def beyond(
     if target == "table" and are_certain(counts):
         return between
     return between[0] - max(value - ends[0], 0.0), between[1] + max(ends[1] - value, 0.0)
+
+
+def beyond_box(
+    ends: tuple[float, float],
+    value: float,
+    formula: Formula,
+    counts: Estimates,
+    rows: tuple[float, float],
+    target: Target,
+) -> tuple[float, float]:
+    """Ends of one number computed by a formula, as :func:`beyond` has them; those so far where no count is within bounds only.
+
+    Parameters
+    ----------
+    ends, value
+        By chance alone, and the number.
+    formula
+        Of counts.
+    counts, rows, target
+        What it was computed from, between what they add up to, and what the ends are about.
+    """
+    if not are_loose(counts).any():
+        return ends
+
+    def at(place: Floats) -> tuple[Floats, Floats]:
+        with np.errstate(all="ignore"):
+            return np.array([float(np.real(formula(place + 0j)))]), differentiate(formula, place)[None, :]
+
+    (low,), (high,) = ranges(at, Room.of(counts, rows), counts.values)
+    return beyond(ends, value, (float(low), float(high)), counts, target)

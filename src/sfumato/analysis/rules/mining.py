@@ -10,7 +10,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification, Crossed
+from sfumato.analysis.asking import Crossed
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.differentiation import noise_bias
 from sfumato.analysis.measures.declarations import MEASURES
 from sfumato.analysis.measures.measuring import (
@@ -260,7 +261,12 @@ def _rule(
     """The rule that a part of a set follows from the rest, where it passes."""
     first = tuple(place for place in both if place not in second)
     texts = [tuple(supports.items[place].text for place in each) for each in (first, second)]
-    crossed = Crossed((_side(texts[0]), _side(texts[1])), supports.cells(both, first, second))
+    least, most = supports.whole().ends()
+    crossed = Crossed(
+        (_side(texts[0]), _side(texts[1])),
+        supports.cells(both, first, second),
+        rows=(float(least[0]), float(most[0])),
+    )
     is_chebyshev = settings.interval == "chebyshev"
     confidence = _measured("confidence", crossed, ranges.derived, settings.target, is_chebyshev=is_chebyshev)
     decided = settings.decided(confidence.estimate, confidence.low, confidence.high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -76,6 +77,10 @@ class CountedSupports(Supports):
 
     def whole(self) -> Estimates:
         """As the law estimates it."""
+        return self._whole
+
+    @functools.cached_property
+    def _whole(self) -> Estimates:
         return self.release.law.estimate_selections(self.release, [Selection(())])
 
     def singles(self) -> Estimates:
