@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from allowed_tables import generalized
 from published_rows import category_attribute
 from sfumato import Generalization
 from sfumato.analysis.measures.declarations import MEASURES
@@ -228,6 +229,19 @@ def test_measures_of_a_generalized_release_hold_what_their_shares_may_be():
             assert each.low - 1e-9 <= truth <= each.high + 1e-9, each.name
             assert each.certainty is Certainty.BOUNDED
     assert any("within bounds only" in note for note in measured.notes)
+
+
+def test_measures_of_merged_categories_end_where_those_of_any_table_do():
+    """Phi-squared of four by two categories is at most 1, mutual information log 2."""
+    release = generalized(
+        [(age, 0, ill) for age in range(4) for ill in (0, 1)] * 3, k=12, search="full-domain"
+    )
+    measured = release.measures(
+        "age", "ill", only=["phi-squared", "chi-square", "mutual-information", "g-square"]
+    )
+    most = {"phi-squared": 1, "chi-square": 24, "mutual-information": np.log(2), "g-square": 48 * np.log(2)}
+    for each in measured.values:
+        assert (each.low, each.high) == pytest.approx((0, most[each.name]))
 
 
 def test_a_measure_that_divides_by_nobody_is_undefined():

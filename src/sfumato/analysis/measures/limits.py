@@ -1,4 +1,4 @@
-"""What measures tend to as cells that are surely empty do."""
+"""What measures tend to as cells that are surely empty do, and the most that those of whole tables can be."""
 
 from __future__ import annotations
 
@@ -32,3 +32,22 @@ def limit_text(limit: float | None) -> str:
     if limit is None:
         return ""
     return f"; as that cell empties it tends to {'infinity' if math.isinf(limit) else f'{limit:.4g}'}"
+
+
+def most_of(declared: Measure, shape: tuple[int, int], rows: float) -> float:
+    """The most that a measure of a table of so many rows can be, on its own scale; infinite where there is no such number.
+
+    Examples
+    --------
+    >>> from sfumato.analysis.measures.declarations import MEASURES
+    >>> most_of(MEASURES["chi-square"], (2, 3), 100.0)
+    100.0
+    """
+    fewer = min(shape)
+    known = {
+        "phi-squared": fewer - 1,
+        "chi-square": rows * (fewer - 1),
+        "mutual-information": math.log(fewer),
+        "g-square": 2 * rows * math.log(fewer),
+    }
+    return float(known.get(declared.name, math.inf))

@@ -13,11 +13,11 @@ from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
 from sfumato.analysis.measures.declarations import MEASURES, Measure
-from sfumato.analysis.measures.limits import limit_of, limit_text
+from sfumato.analysis.measures.limits import limit_of, limit_text, most_of
 from sfumato.analysis.measures.noise import beyond_logarithms, needed_cells, of_counts, range_above_noise
 from sfumato.analysis.measures.small_groups import beyond_small_groups, perhaps_nobody
 from sfumato.analysis.routine import carry, leaning
-from sfumato.analysis.within_bounds import beyond_box, claim_of, note_of_bounds
+from sfumato.analysis.within_bounds import are_loose, beyond_box, claim_of, note_of_bounds
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.answers import show_end
@@ -309,7 +309,9 @@ def value_of(
     if not declared.is_quadratic:
         ends = beyond_small_groups(ends, raw, declared, table, half_width)
     value = raw - bias
-    ends = beyond_box(ends, value, formula, counts, table.rows, target)
+    if are_loose(counts).any():
+        low, high = beyond_box(ends, value, formula, counts, table.rows, target)
+        ends = low, min(high, most_of(declared, table.shape, table.rows[1]))
     low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
     std_error = error * declared.slope(value) if error > 0 else 0.0
