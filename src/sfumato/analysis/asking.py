@@ -8,23 +8,25 @@ import itertools
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from sfumato.errors import NoSolutionError, QueryError, TooLargeError, nearest
+from sfumato.analysis.classification import Classification, holds
+from sfumato.analysis.within_bounds import UNBOUNDED, are_loose, narrowed
+from sfumato.errors import NoSolutionError, TooLargeError
 from sfumato.laws import Target
 from sfumato.laws.asking import LARGEST_COVARIANCE, answer, binding
 from sfumato.release.release import Release
 from sfumato.values.answer_tables import AnswerTable
 from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.estimates import Estimates
+from sfumato.values.estimates import Estimates, known_bounds
 from sfumato.values.number_text import show_with_error
 from sfumato.values.occupied_estimates import OccupiedEstimates
 from sfumato.values.predicate import Predicate
 from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.values.selection import Tabulation
 
 LARGEST_ANALYSED = 2_000
 """Cells whose covariance an analysis asks for, twice as many as a table's: a measure of so many takes some seconds, and a matrix 32 MB."""
@@ -72,67 +74,6 @@ class _Occupied:
     estimator: str
 
 
-@dataclass(frozen=True)
-class Classification:
-    """One way of classifying rows: by an attribute's categories, or by whether a condition holds.
-
-    Parameters
-    ----------
-    text
-        The attribute, or the condition as it is written.
-    labels
-        What each class is called.
-    condition
-        None where classes are an attribute's categories.
-    """
-
-    text: str
-    labels: tuple[str, ...]
-    condition: Predicate | None = None
-
-    @classmethod
-    def parse(cls, text: str, schema: Schema) -> Classification:
-        """Read an attribute's name, or a condition of the query language."""
-        names = schema.publishable.names
-        if text in names:
-            return cls(text, schema[text].labels)
-        if (
-            not any(mark in text for mark in "=<>")
-            and " in " not in text.lower()
-            and " is " not in text.lower()
-        ):
-            if text in schema.left_out:
-                schema[text]
-            raise QueryError(
-                f"there is no attribute {text!r}; {nearest(text, names)} Name an attribute, or write a condition "
-                "such as \"job = 'Sales'\"."
-            )
-        condition = Predicate.parse(text, schema)
-        described = condition.describe(schema)
-        return cls(described, (f"not ({described})", described), condition)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The attributes it looks at."""
-        return (self.text,) if self.condition is None else self.condition.names
-
-    def describe(self, place: int) -> str:
-        """One class in words."""
-        return self.labels[place] if self.condition is not None else f"{self.text} = {self.labels[place]!r}"
-
-    def predicates(self, schema: Schema) -> tuple[Predicate, ...]:
-        """The rows of each class."""
-        if self.condition is None:
-            return tuple(Predicate((Selection(((self.text, (code,)),)),)) for code in range(len(self.labels)))
-        return Predicate.parse(f"NOT ({self.text})", schema), self.condition
-
-    def classes(self, codes: Mapping[str, Integers]) -> Integers:
-        """Class of each of some cells, given their codes by attribute."""
-        if self.condition is None:
-            return codes[self.text]
-        return holds(self.condition, codes).astype(np.int64)
-
-
 @dataclass(frozen=True, eq=False)
 class CellCounts:
     """Estimated counts of cells, with what they are cells of.
@@ -145,11 +86,18 @@ class CellCounts:
         With the whole ``table`` covariance.
     source
         What gave them.
+    rows
+        Between what all of them add up to for certain.
     """
 
     codes: Mapping[str, Integers]
     estimates: Estimates
     source: Source
+    rows: tuple[float, float] = UNBOUNDED
+
+    def rows_of(self, kept: Booleans) -> tuple[float, float]:
+        """Between what some of them add up to: all rows may be among them, and none must."""
+        return self.rows if kept.all() else (-math.inf, self.rows[1])
 
     def merge(self, classes: Integers, number: int) -> Estimates:
         """Counts of classes of cells, ``(number,)``."""
@@ -207,7 +155,16 @@ def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> C
         )
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")
     codes = {each.name: axis.ravel() for each, axis in zip(table.attributes, grid, strict=True)}
-    return CellCounts(codes, estimates, table)
+    return CellCounts(codes, estimates, table, _rows_between(release, where, estimates))
+
+
+def _rows_between(release: Countable, where: str, counts: Estimates) -> tuple[float, float]:
+    """Between what counts add up to; asked for where some are known within bounds only, whose sum is known better."""
+    if not isinstance(release, Release) or not are_loose(counts).any():
+        return UNBOUNDED
+    whole = release.law.estimate_predicates(release, [Predicate.parse(where, release.schema)])
+    low, high = whole.ends()
+    return float(low[0]), float(high[0])
 
 
 def _with_covariance(release: Release, names: tuple[str, ...], where: str, found: Estimates) -> Estimates:
@@ -259,6 +216,7 @@ class ClassCounts:
 
     estimates: Estimates
     source: Source
+    rows: tuple[float, float] = UNBOUNDED
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -282,28 +240,29 @@ def ask_classes(release: Countable, ways: Sequence[Classification], *, where: st
     number = math.prod(sizes)
     cells = math.prod(release.schema[name].size for name in names)
     if isinstance(release, Release) and cells > LARGEST_COVARIANCE and number <= MOST_CLASSES:
-        among = Predicate.parse(where, release.schema)
-        asked = [
-            functools.reduce(operator.and_, each, among)
-            for each in itertools.product(*(way.predicates(release.schema) for way in ways))
-        ]
-        return ClassCounts(release.law.estimate_predicates(release, asked), _told(release))
+        by_themselves = _class_by_class(release, ways, where)
+        return ClassCounts(by_themselves, _told(release), _rows_between(release, where, by_themselves))
     found = ask_sums(release, names, where=where) if number <= LARGEST_COVARIANCE else None
     if found is None or number * found.estimates.values.size > LARGEST_SUMS:
         found = ask_cells(release, names, where=where)
     classes = np.zeros(found.estimates.values.size, dtype=np.int64)
     for size, way in zip(sizes, ways, strict=True):
         classes = classes * size + way.classes(found.codes)
-    return ClassCounts(found.merge(classes, number), found.source)
+    merged = found.merge(classes, number)
+    is_sum = merged is not found.estimates and number <= MOST_CLASSES
+    if is_sum and isinstance(release, Release) and are_loose(merged).any():
+        # Bounds of cells added up are wider than those of the class, which may be known exactly.
+        merged = narrowed(merged, _class_by_class(release, ways, where))
+    return ClassCounts(merged, found.source, found.rows)
 
 
-def holds(condition: Predicate, codes: Mapping[str, Integers]) -> Booleans:
-    """Whether a condition is true of each of some cells, given their codes by attribute."""
-    ways = [
-        np.logical_and.reduce([np.isin(codes[name], chosen) for name, chosen in part.conditions])
-        for part in condition.parts
+def _class_by_class(release: Release, ways: Sequence[Classification], where: str) -> Estimates:
+    among = Predicate.parse(where, release.schema)
+    asked = [
+        functools.reduce(operator.and_, each, among)
+        for each in itertools.product(*(way.predicates(release.schema) for way in ways))
     ]
-    return np.asarray(np.logical_or.reduce(ways), dtype=bool)
+    return release.law.estimate_predicates(release, asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,10 +275,13 @@ class Crossed:
         The classifications: rows, then columns.
     counts
         ``(rows * columns,)``, columns fastest, with the whole ``table`` covariance.
+    rows
+        Between what all of them add up to for certain.
     """
 
     sides: tuple[Classification, Classification]
     counts: Estimates
+    rows: tuple[float, float] = field(default=UNBOUNDED, kw_only=True)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -363,7 +325,7 @@ def ask_two_way(release: Countable, first: str, second: str, *, where: str = "")
     """Estimated counts of two attributes, or conditions, crossed."""
     sides = Classification.parse(first, release.schema), Classification.parse(second, release.schema)
     cells = ask_classes(release, sides, where=where)
-    return TwoWay(sides, cells.estimates, cells)
+    return TwoWay(sides, cells.estimates, cells, rows=cells.rows)
 
 
 def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:
@@ -371,7 +333,14 @@ def keep_cells(counts: Estimates, kept: Booleans) -> Estimates:
     if isinstance(counts, OccupiedEstimates):
         return counts.keep(kept)
     assert counts.covariance is not None
-    return Estimates(counts.values[kept], counts.variances[kept], counts.covariance[np.ix_(kept, kept)])
+    low, high = counts.ends()
+    return Estimates(
+        counts.values[kept],
+        counts.variances[kept],
+        counts.covariance[np.ix_(kept, kept)],
+        known_bounds(low[kept], high[kept]),
+        counts.certainty[kept],
+    )
 
 
 def show_count(counts: Estimates, weights: Floats) -> str:

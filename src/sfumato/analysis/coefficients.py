@@ -7,6 +7,7 @@ from typing import Any
 
 from sfumato.analysis.asking import as_columns
 from sfumato.values.answers import finite_or_none
+from sfumato.values.certainty import Certainty
 from sfumato.values.charts import interval_chart
 from sfumato.values.number_text import show
 from sfumato.values.tabular import Charted
@@ -27,6 +28,8 @@ class Coefficient:
         Category of the response it is about; empty where there is none.
     estimate, std_error, low, high
         The number, its error and its interval, whose ends may be infinite.
+    certainty
+        What it claims: one that is bounded lies between low and high for certain, and its estimate rests on an assumption.
     """
 
     term: str
@@ -35,10 +38,11 @@ class Coefficient:
     std_error: float
     low: float
     high: float
+    certainty: Certainty = Certainty.ESTIMATED
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return dict(vars(self))
+        return {**vars(self), "certainty": self.certainty.word}
 
     def shown(self) -> tuple[str, ...]:
         """Cells of :data:`SHOWN`, to the digits that the error supports."""

@@ -9,16 +9,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import (
-    ClassCounts,
-    Classification,
-    Countable,
-    ask_classes,
-    show_count,
-)
+from sfumato.analysis.asking import ClassCounts, Countable, ask_classes, show_count
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.group_tables import GroupTable
 from sfumato.analysis.published import PublishedRows
 from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, refuse_open_counts
+from sfumato.analysis.within_bounds import refuse_assumed
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.release.release import Release
 from sfumato.values.charts import bar_chart
@@ -165,7 +161,7 @@ def independence(
     NoSolutionError
         When a margin is estimated as not positive.
     NotIdentifiableError
-        When rows were left out of which nobody can tell what they are; when published rows are asked for and a test of
+        When rows were left out of which nobody can tell what they are; when counts are known within bounds only; when published rows are asked for and a test of
         them would not keep its level.
 
     Notes
@@ -271,6 +267,7 @@ def _test(
     shape = [math.prod(release.schema[name].size for name in given), *(len(each.labels) for each in sides)]
     counts = cells.estimates
     refuse_open_counts(counts, "a test of independence")
+    refuse_assumed(counts, cells.source.estimator, "a test of independence")
     codes = np.array(np.unravel_index(np.arange(math.prod(shape)), shape))
     table = GroupTable(counts, codes).without_empty_classes()
     _refuse_empty_margins(table, sides, given, release)

@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.asking import CellCounts, Countable, ask_cells, keep_cells
+from sfumato.analysis.asking import Countable, ask_cells, keep_cells
 from sfumato.analysis.differentiation import differentiate
-from sfumato.analysis.numbers import NumberEstimate
+from sfumato.analysis.number_ranges import sets_of
+from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.routine import carry, leaning
+from sfumato.analysis.scored_counts import ScoredCounts, bins_around
 from sfumato.analysis.scores import Scores, score
+from sfumato.analysis.within_bounds import are_certain, are_loose, beyond_box, claim_of, note_of_bounds
 from sfumato.errors import NoSolutionError, ParameterError
 from sfumato.laws import Target, refuse_unknown_target
+from sfumato.release.release import Release
 from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import show, show_with_error
@@ -50,15 +54,20 @@ def mean(
     confidence_level, target
         Of the interval, and what it is about.
     """
-    cells, counts, numbers = _scored(release, attribute, where, scores)
+    asked = _scored(release, attribute, where, scores)
+    counts, numbers = asked.counts, asked.numbers
+
+    def interval(own: Floats) -> tuple[float, float]:
+        if asked.sets is not None:
+            return asked.mean_within(own, target, confidence_level)
+        return _interval(_mean(counts, own, target), confidence_level)
+
     found = _mean(counts, numbers.values, target)
-    low, _ = _interval(_mean(counts, numbers.lows, target), confidence_level)
-    _, high = _interval(_mean(counts, numbers.highs, target), confidence_level)
     return _result(
         f"mean of {attribute}",
-        (float(found.values[0]), float(found.standard_errors[0]), *_interval(found, confidence_level)),
-        (cells, confidence_level, target),
-        hidden=(low, high) if numbers.is_binned else None,
+        (float(found.values[0]), float(found.standard_errors[0]), *interval(numbers.values)),
+        (asked, confidence_level, target),
+        hidden=(interval(numbers.lows)[0], interval(numbers.highs)[1]) if numbers.is_binned else None,
     )
 
 
@@ -75,7 +84,8 @@ def variance(
 
     The square of a noisy mean is too large by its variance, which is put back.
     """
-    cells, counts, numbers = _scored(release, attribute, where, scores)
+    asked = _scored(release, attribute, where, scores)
+    counts, numbers = asked.counts, asked.numbers
     rows = counts.values.sum()
     middle = _mean(counts, numbers.values, target)
     center = float(middle.values[0])
@@ -85,6 +95,8 @@ def variance(
     carried = _carried(value, gradient, counts, target)
     error = float(carried.standard_errors[0])
     low, high = _interval(carried, confidence_level)
+    if asked.sets is not None:
+        low, high = asked.variance_within(target, confidence_level)
     within = float((numbers.highs - numbers.lows) ** 2 @ counts.values / rows / 12)
     notes = (
         (
@@ -96,7 +108,7 @@ def variance(
     return _result(
         f"variance of {attribute}",
         (value, error, max(low, 0.0), max(high, 0.0)),
-        (cells, confidence_level, target),
+        (asked, confidence_level, target),
         notes=notes,
     )
 
@@ -124,11 +136,14 @@ def quantile(
             parameter="share",
         )
     labels = _places(release.schema[attribute]) if scores is None else None
-    cells, counts, numbers = _scored(release, attribute, where, scores or labels)
-    find = _quantile_of_bins if numbers.is_binned else _quantile_of_numbers
-    value, low, high, hidden = find(counts, numbers, share, normal_quantile(confidence_level), target)
+    asked = _scored(release, attribute, where, scores or labels)
+    find = _quantile_of_bins if asked.numbers.is_binned else _quantile_of_numbers
+    half_width = normal_quantile(confidence_level)
+    value, low, high, hidden = find(asked.counts, asked.numbers, share, half_width, target)
+    if asked.sets is not None:
+        low, high, hidden = asked.quantile_within(share, target, half_width)
     title = f"median of {attribute}" if share == 0.5 else f"quantile {share:g} of {attribute}"
-    found = _result(title, (value, math.nan, low, high), (cells, confidence_level, target), hidden=hidden)
+    found = _result(title, (value, math.nan, low, high), (asked, confidence_level, target), hidden=hidden)
     if labels is None:
         return found
     named = {place: label for label, place in labels.items()}
@@ -179,17 +194,18 @@ def correlation(
     value = float(formula(counts.values))
     carried = carry(np.array([value]), differentiate(formula, counts.values)[None, :], counts, target)
     error = float(carried.standard_errors[0])
-    low, high = _interval(carried, confidence_level)
+    rows = cells.rows_of(stated)
+    low, high = beyond_box(_interval(carried, confidence_level), value, formula, counts, rows, target)
+    ends = max(low, -1.0), min(high, 1.0)
     return _result(
         f"correlation of {first} and {second}",
-        (value, error, max(low, -1.0), min(high, 1.0)),
-        (cells, confidence_level, target),
+        (value, error, *ends),
+        (ScoredCounts(cells, counts), confidence_level, target),
+        notes=(WHOLE_RANGE,) if ends == (-1, 1) else (),
     )
 
 
-def _scored(
-    release: Countable, name: str, where: str, scores: ScoresByLabel | None
-) -> tuple[CellCounts, Estimates, Scores]:
+def _scored(release: Countable, name: str, where: str, scores: ScoresByLabel | None) -> ScoredCounts:
     """Estimated counts of the categories that have a score, and their scores."""
     attribute = release.schema[name]
     numbers = score(attribute, scores)
@@ -206,7 +222,11 @@ def _scored(
             reason="undefined",
         )
     kept = codes[stated]
-    return cells, counts, Scores(numbers.values[kept], numbers.lows[kept], numbers.highs[kept])
+    sets = None
+    if are_loose(counts).any() and are_certain(counts) and isinstance(release, Release):
+        sets = sets_of(release, name, where)
+    own = Scores(numbers.values[kept], numbers.lows[kept], numbers.highs[kept])
+    return ScoredCounts(cells, counts, own, tuple(kept.tolist()), sets)
 
 
 def _mean(counts: Estimates, numbers: Floats, target: Target) -> Estimates:
@@ -252,9 +272,7 @@ def _quantile_of_bins(
     ]
     ends = [float(edges[place] + at * (edges[place + 1] - edges[place])) for place, at in kept]
     low, high = min([*ends, value]), max([*ends, value])
-    first = int(np.clip(np.searchsorted(edges, low, side="right") - 1, 0, counts.values.size - 1))
-    last = int(np.clip(np.searchsorted(edges, high, side="left") - 1, 0, counts.values.size - 1))
-    return value, low, high, (float(edges[first]), float(edges[last + 1]))
+    return value, low, high, bins_around(edges, low, high)
 
 
 def _kept_within(
@@ -303,12 +321,13 @@ def _quantile_of_numbers(
 def _result(
     statistic: str,
     numbers: tuple[float, float, float, float],
-    about: tuple[CellCounts, float, Target],
+    about: tuple[ScoredCounts, float, Target],
     *,
     hidden: tuple[float, float] | None = None,
     notes: tuple[str, ...] = (),
 ) -> NumberEstimate:
-    cells, confidence_level, target = about
+    asked, confidence_level, target = about
+    cells = asked.cells
     lowest, highest = hidden or (None, None)
     return NumberEstimate(
         statistic,
@@ -319,5 +338,6 @@ def _result(
         target,
         lowest,
         highest,
-        (*cells.notes, *notes),
+        (*cells.notes, *note_of_bounds(asked.counts), *notes),
+        certainty=claim_of(asked.counts, target),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.laws import Target
+from sfumato.values.certainty import Certainty
 from sfumato.values.charts import interval_chart
 from sfumato.values.number_text import percent_as_stated, show
 from sfumato.values.tabular import Charted
@@ -35,6 +36,8 @@ class NumberEstimate(Charted):
         What a reader must know.
     labels
         Categories at the estimate, low and high, where these are places in a list of ordered categories.
+    certainty
+        What it claims: one that is bounded lies between low and high for certain, and its estimate rests on an assumption.
 
     Examples
     --------
@@ -55,6 +58,18 @@ class NumberEstimate(Charted):
     highest: float | None = None
     notes: tuple[str, ...] = ()
     labels: tuple[str, str, str] | None = None
+    certainty: Certainty = Certainty.ESTIMATED
+
+    @property
+    def _interval(self) -> str:
+        """What its ends are, in words."""
+        if self.certainty is Certainty.BOUNDED:
+            return "certainly between"
+        return f"{percent_as_stated(self.confidence_level)} interval"
+
+    @property
+    def _to(self) -> str:
+        return "and" if self.certainty is Certainty.BOUNDED else "to"
 
     @property
     def _digits(self) -> float:
@@ -67,15 +82,14 @@ class NumberEstimate(Charted):
         error = "" if math.isnan(self.std_error) else f" ± {show(self.std_error, self._digits)}"
         return (
             f"NumberEstimate({self.statistic}: {show(self.estimate, self._digits)}{error}, "
-            f"{percent_as_stated(self.confidence_level)} interval {show(self.low, self._digits)} to "
-            f"{show(self.high, self._digits)})"
+            f"{self._interval} {show(self.low, self._digits)} {self._to} {show(self.high, self._digits)})"
         )
 
     @property
     def _named(self) -> str:
         assert self.labels is not None
         estimate, low, high = map(repr, self.labels)
-        return f"{estimate}, {percent_as_stated(self.confidence_level)} interval {low} to {high}"
+        return f"{estimate}, {self._interval} {low} {self._to} {high}"
 
     def __str__(self) -> str:
         return self.summary()
@@ -86,13 +100,12 @@ class NumberEstimate(Charted):
         about = (
             "the published table's own rows" if self.target == "table" else "the population behind the table"
         )
-        level = percent_as_stated(self.confidence_level)
         low, high = (show(each, self._digits) for each in (self.low, self.high))
         lines = [
             self.statistic,
             f"Estimate {self._named}"
             if self.labels is not None
-            else f"Estimate {show(self.estimate, self._digits)}{error}, {level} interval {low} to {high}",
+            else f"Estimate {show(self.estimate, self._digits)}{error}, {self._interval} {low} {self._to} {high}",
         ]
         if self.lowest is not None and self.highest is not None:
             lines.append(
@@ -116,6 +129,7 @@ class NumberEstimate(Charted):
             "method": self.method,
             "law": self.law,
             "target": self.target,
+            "certainty": self.certainty.word,
             "notes": list(self.notes),
             **({} if self.labels is None else {"labels": list(self.labels)}),
         }

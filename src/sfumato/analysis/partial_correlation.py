@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification, Countable, ask_cells
+from sfumato.analysis.asking import Countable, ask_classes
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.routine import carry
+from sfumato.analysis.within_bounds import beyond_box, claim_of, note_of_bounds
 from sfumato.errors import NoSolutionError, QueryError
 from sfumato.laws import Target
 
@@ -57,9 +59,8 @@ def partial_correlation(
     names = [name for each in sides for name in each.names]
     if len(set(names)) < len(names):
         raise QueryError("each of the three attributes of a partial correlation is named once. Name others.")
-    cells = ask_cells(release, tuple(names), where=where)
-    classes = np.ravel_multi_index(tuple(each.classes(cells.codes) for each in sides), (2, 2, 2))
-    counts = cells.merge(classes, 8)
+    cells = ask_classes(release, sides, where=where)
+    counts = cells.estimates
     value = _partial(counts.values)
     if value is None:
         raise NoSolutionError(
@@ -68,8 +69,9 @@ def partial_correlation(
             reason="undefined",
         )
     found = carry(np.array([value]), differentiate(_formula, counts.values)[None, :], counts, target)
-    low, high = found.intervals(confidence_level)
-    ends = float(np.clip(low[0], -1, 1)), float(np.clip(high[0], -1, 1))
+    least, most = found.intervals(confidence_level)
+    low, high = beyond_box((float(least[0]), float(most[0])), value, _formula, counts, cells.rows, target)
+    ends = float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
     return NumberEstimate(
         f"correlation of {sides[0].text} and {sides[1].text} given {sides[2].text}",
         value,
@@ -79,7 +81,8 @@ def partial_correlation(
         cells.source.method,
         cells.source.law,
         target,
-        notes=(*cells.notes, *([WHOLE_RANGE] if ends == (-1, 1) else [])),
+        notes=(*cells.notes, *note_of_bounds(counts), *([WHOLE_RANGE] if ends == (-1, 1) else [])),
+        certainty=claim_of(counts, target),
     )
 
 

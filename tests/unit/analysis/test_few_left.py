@@ -10,8 +10,9 @@ import pytest
 
 from sfumato import RandomizedResponse, Schema, read_table
 from sfumato.analysis.routine import carry, leaning
-from sfumato.analysis.rules.mining import _shares
+from sfumato.analysis.rules.share_ranges import ShareRanges
 from sfumato.testing import release_in_memory
+from sfumato.values.certainty import Certainty, all_claim
 from sfumato.values.estimates import Estimates
 
 HALF = 1.959964
@@ -69,11 +70,12 @@ def test_a_rule_that_all_rows_keep_is_not_sure_to_be_everybody_s(release):
     assert south["confidence"].std_error == pytest.approx(0.01)
     ends = south["confidence"].low, south["confidence"].high
     assert ends == pytest.approx((1 - REACH / 100, 1.0), abs=1e-6)
-    shares = _shares((np.array([200.0, 80.0]), np.array([0.0, 0.0])), 200.0, "population")
+    whole = Estimates(np.array([200.0]), np.zeros(1), certainty=all_claim(Certainty.EXACT, 1))
+    shares = ShareRanges.of(Estimates(np.array([200.0, 80.0]), np.zeros(2)), whole, "population").shares
     assert np.sqrt(shares.variances) == pytest.approx([1 / 200, math.sqrt(0.24 / 200)])
     assert shares.reaching(HALF)[0][0] == pytest.approx(1 - REACH / 200, abs=1e-6)
     assert shares.slopes == pytest.approx([-1 / 200, 0.2 / 200])
-    assert _shares((np.array([200.0]), np.zeros(1)), 200.0, "table").variances == [0]
+    assert ShareRanges.of(Estimates(np.array([200.0]), np.zeros(1)), whole, "table").shares.variances == [0]
 
 
 def test_a_mean_of_values_that_are_all_alike_is_not_sure_to_be_the_population_s(release):

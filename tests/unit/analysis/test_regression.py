@@ -264,6 +264,7 @@ def test_results_are_plain_data():
         "std_error",
         "low",
         "high",
+        "certainty",
     }
     assert found.to_arrow().num_rows == 2
     assert "Category" in regress(KnownCounts((A, KIND), [9, 8, 7, 6, 5, 9], 0.1), "kind ~ a").summary()

@@ -52,11 +52,11 @@ def test_both_ways_of_counting_agree():
     items = items_of(release.schema, are_present=True)
     quick, plain = supports_of(release, items), CountedSupports(release, items)
     assert isinstance(quick, BitSupports)
-    for one, other in zip(quick.singles(), plain.singles(), strict=True):
-        np.testing.assert_allclose(one, other)
+    for name in ("values", "variances"):
+        np.testing.assert_allclose(getattr(quick.singles(), name), getattr(plain.singles(), name))
     pairs = list(itertools.combinations(range(5), 2))
-    np.testing.assert_allclose(quick.of(pairs)[0], plain.of(pairs)[0], atol=1e-9)
-    np.testing.assert_allclose(quick.of(pairs)[1], plain.of(pairs)[1], rtol=1e-9)
+    np.testing.assert_allclose(quick.of(pairs).values, plain.of(pairs).values, atol=1e-9)
+    np.testing.assert_allclose(quick.of(pairs).variances, plain.of(pairs).variances, rtol=1e-9)
     one, other = (each.cells((0, 1), (0,), (1,)) for each in (quick, plain))
     np.testing.assert_allclose(one.values, other.values, atol=1e-9)
     np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-7)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification, Countable, Crossed, ask_cells, ask_two_way
+from sfumato.analysis.asking import Countable, Crossed, ask_cells, ask_two_way
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.classifying.tree import Node, Tree
 from sfumato.analysis.group_tables import GroupTable
 from sfumato.analysis.measures import MEASURES
 from sfumato.analysis.measures.noise import without_noise
+from sfumato.analysis.within_bounds import refuse_assumed
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.selection import Selection
@@ -86,7 +88,7 @@ def grow_tree(
     Raises
     ------
     NotIdentifiableError
-        When the law leaves the joint of a feature and the class open.
+        When the law leaves the joint of a feature and the class open, or knows it within bounds only.
 
     Notes
     -----
@@ -169,6 +171,7 @@ def try_split(release: Countable, of: str, feature: str, where: str) -> Split | 
     none: a single rare one would leave every share undefined, and with it the feature.
     """
     asked = ask_two_way(release, feature, of, where=where)
+    refuse_assumed(asked.counts, asked.cells.source.estimator, f"the test whether to split by {feature}")
     classes = _told_apart(asked, 1, MOST_CLASSES)
     places = [_told_apart(asked, 0, MOST_CELLS // max(int(classes.max()) + 1, 1)), classes]
     if min(int(each.max()) for each in places) < 1:

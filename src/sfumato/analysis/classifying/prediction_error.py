@@ -9,9 +9,11 @@ import numpy as np
 from sfumato.analysis.asking import Countable, ask_sums
 from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
 from sfumato.analysis.routine import carry
+from sfumato.analysis.within_bounds import Room, are_loose, beyond, claim_of, note_of_bounds, shares_between
 from sfumato.errors import NoSolutionError
 from sfumato.laws import Target
-from sfumato.values.arrays import Integers
+from sfumato.values.arrays import Booleans, Integers
+from sfumato.values.estimates import Estimates
 
 APPARENT = "where the classifier was learned from this release, this is its apparent error, which is too small; ask another release"
 
@@ -61,8 +63,10 @@ def prediction_error(
         )
     share = float(is_wrong @ counts.values) / total
     error = carry(np.array([share]), (is_wrong - share)[None, :] / total, counts, target)
-    low, high = error.intervals(confidence_level)
-    ends = float(np.clip(low[0], 0, 1)), float(np.clip(high[0], 0, 1))
+    low, high = (float(each[0]) for each in error.intervals(confidence_level))
+    if are_loose(counts).any():
+        low, high = beyond((low, high), share, _between(counts, is_wrong > 0, cells.rows), counts, target)
+    ends = float(np.clip(low, 0, 1)), float(np.clip(high, 0, 1))
     return NumberEstimate(
         f"share of rows whose {of} is predicted wrongly",
         share,
@@ -72,5 +76,27 @@ def prediction_error(
         cells.source.method,
         cells.source.law,
         target,
-        notes=(*cells.notes, APPARENT, *([WHOLE_RANGE] if ends == (0, 1) else [])),
+        notes=(
+            *cells.notes,
+            *note_of_bounds(counts),
+            APPARENT,
+            *([WHOLE_RANGE] if ends == (0, 1) else []),
+        ),
+        certainty=claim_of(counts, target),
     )
+
+
+def _between(counts: Estimates, is_wrong: Booleans, rows: tuple[float, float]) -> tuple[float, float]:
+    """The least and the most that the share of some cells can be whatever their bounds allow, and whatever they add up to."""
+    room = Room.of(counts, rows)
+    sums = [(room.low[each].sum(), room.high[each].sum()) for each in (is_wrong, ~is_wrong)]
+    # Rows that cannot be in the other cells are in these.
+    (least, most), (least_right, most_right) = (
+        (max(low, room.rows[0] - other[1]), min(high, room.rows[1] - other[0]))
+        for (low, high), other in zip(sums, sums[::-1], strict=True)
+    )
+    wrong, right = (
+        tuple(np.array([each]) for each in pair) for pair in ((least, most), (least_right, most_right))
+    )
+    low, high = shares_between((wrong[0], wrong[1]), (right[0], right[1]))
+    return float(low[0]), float(high[0])

@@ -15,10 +15,12 @@ from sfumato.analysis.loglinear.result import Loglinear
 from sfumato.analysis.residuals import ResidualTest, judge_residuals, refuse_open_counts
 from sfumato.analysis.routine import carry
 from sfumato.analysis.unknown_distortion.properties import broken_generators
+from sfumato.analysis.within_bounds import claim_of, refuse_assumed
 from sfumato.errors import NoSolutionError, NotIdentifiableError
 from sfumato.laws import Target
 from sfumato.release.release import Release
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.schema import Schema
 
@@ -142,9 +144,21 @@ def fit_model(release: Countable, model: Model, *, where: str = "") -> Fit:
     return fit_to_cells(cells, model, release.schema)
 
 
+def refuse_uncertain(cells: CellCounts) -> None:
+    """Refuse counts of which the law leaves open more than chance does.
+
+    Raises
+    ------
+    NotIdentifiableError
+        When rows were left out, or counts are known within bounds only.
+    """
+    refuse_open_counts(cells.estimates, "a loglinear model")
+    refuse_assumed(cells.estimates, cells.source.estimator, "a loglinear model")
+
+
 def fit_to_cells(cells: CellCounts, model: Model, schema: Schema) -> Fit:
     """Fit a model to counts of its attributes, or of more."""
-    refuse_open_counts(cells.estimates, "a loglinear model")
+    refuse_uncertain(cells)
     margins = [margin_classes(each, schema, cells.codes) for each in model.generators]
     targets = [each @ cells.estimates.values for each in margins]
     for generator, indicators, target in zip(model.generators, margins, targets, strict=True):
@@ -206,7 +220,13 @@ def _result(
     if parameters is not None:
         low, high = parameters.intervals(confidence_level)
         rows = zip(fit.names, parameters.values, parameters.standard_errors, low, high, strict=True)
-        coefficients = tuple(Coefficient(name, "", *map(float, numbers)) for name, *numbers in rows)
+        # Intervals are by chance alone: of rows left out at random the errors speak, and bounds are not looked at.
+        claim = claim_of(fit.cells.estimates, target)
+        told = Certainty.ESTIMATED if claim is Certainty.BOUNDED else claim
+        coefficients = tuple(
+            Coefficient(name, "", float(value), float(error), float(least), float(most), told)
+            for name, value, error, least, most in rows
+        )
     if counts == "published":
         notes.append(
             "randomization preserves this model, so that published rows as they stand test it at its level; its parameters are "

@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.analysis.asking import CellCounts, Countable, as_columns, ask_cells
 from sfumato.analysis.independence import Counts, chosen_counts, published_where_valid
-from sfumato.analysis.loglinear.fitting import fit_to_cells, refuse_unpreserved
+from sfumato.analysis.loglinear.fitting import fit_to_cells, refuse_uncertain, refuse_unpreserved
 from sfumato.analysis.loglinear.model import Model, every_model
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError
 from sfumato.release.release import Release
@@ -190,6 +190,7 @@ def search_loglinear(
     chosen = chosen_counts(release, counts)
     rows = published_where_valid(release, (), where) if chosen == "published" else None
     cells = ask_cells(rows or release, tuple(of), where=where)
+    refuse_uncertain(cells)
     found = [
         _candidate(cells, each, release.schema, None if rows is None else rows.release)
         for each in every_model(tuple(of))

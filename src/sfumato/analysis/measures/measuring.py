@@ -12,15 +12,17 @@ import numpy as np
 from sfumato.analysis.asking import Countable, Crossed, TwoWay, as_columns, ask_two_way, show_count
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.measures.bootstrap import reflected_range, refuse_unfit, resampled
-from sfumato.analysis.measures.bounded_cells import beyond_bounds, note_of_bounds
 from sfumato.analysis.measures.declarations import MEASURES, Measure
+from sfumato.analysis.measures.limits import limit_of, limit_text, most_of
 from sfumato.analysis.measures.noise import beyond_logarithms, needed_cells, of_counts, range_above_noise
 from sfumato.analysis.measures.small_groups import beyond_small_groups, perhaps_nobody
 from sfumato.analysis.routine import carry, leaning
+from sfumato.analysis.within_bounds import are_loose, beyond_box, claim_of, note_of_bounds
 from sfumato.errors import ParameterError, nearest
 from sfumato.laws import Target
 from sfumato.values.answers import show_end
 from sfumato.values.arrays import Floats
+from sfumato.values.certainty import Certainty
 from sfumato.values.charts import separate_intervals
 from sfumato.values.estimates import normal_quantile
 from sfumato.values.number_text import percent_as_stated
@@ -54,6 +56,8 @@ class MeasuredValue:
         Why there is no value; empty where there is one.
     limit
         What the measure tends to as cells that are surely empty do, where it has no value for that reason; may be infinite.
+    certainty
+        What it claims: one that is bounded lies between low and high for certain, and its estimate rests on an assumption.
     """
 
     name: str
@@ -66,6 +70,7 @@ class MeasuredValue:
     noise_bias: float = 0.0
     undefined: str = ""
     limit: float | None = None
+    certainty: Certainty = Certainty.ESTIMATED
 
     @property
     def is_untold(self) -> bool:
@@ -85,6 +90,7 @@ class MeasuredValue:
             "noise_bias": self.noise_bias,
             "undefined": self.undefined or None,
             "limit": self.limit,
+            "certainty": self.certainty.word,
         }
 
 
@@ -147,7 +153,7 @@ class Measures(Charted):
         title = f"Measures of {self.of[0]} with {self.of[1]}, {level} {self.interval} intervals (about the {self.target})"
         columns = ("Measure", "Estimate", "Std. error", "Low", "High", "Independent")
         undefined = [
-            f"{each.name} is undefined: {each.undefined}{_limit_text(each.limit)}"
+            f"{each.name} is undefined: {each.undefined}{limit_text(each.limit)}"
             for each in self.values
             if each.undefined
         ]
@@ -276,7 +282,7 @@ def value_of(
     counts = table.counts
     missing = _missing(declared, table)
     if missing:
-        limit = _limit(declared, table)
+        limit = limit_of(declared, table)
         return MeasuredValue(declared.name, declared.title, declared.null, undefined=missing, limit=limit)
 
     formula = of_counts(declared, table.shape)
@@ -303,12 +309,22 @@ def value_of(
     if not declared.is_quadratic:
         ends = beyond_small_groups(ends, raw, declared, table, half_width)
     value = raw - bias
-    ends = beyond_bounds(ends, value, formula, counts, target)
+    if are_loose(counts).any():
+        low, high = beyond_box(ends, value, formula, counts, table.rows, target)
+        ends = low, min(high, most_of(declared, table.shape, table.rows[1]))
     low, high = (float(np.clip(declared.shown(each), declared.lowest, declared.highest)) for each in ends)
     # Zero error is certainty on any scale; the root's slope at zero would make it undefined.
     std_error = error * declared.slope(value) if error > 0 else 0.0
     return MeasuredValue(
-        declared.name, declared.title, declared.null, declared.shown(value), std_error, low, high, bias
+        declared.name,
+        declared.title,
+        declared.null,
+        declared.shown(value),
+        std_error,
+        low,
+        high,
+        bias,
+        certainty=claim_of(counts, target),
     )
 
 
@@ -340,29 +356,6 @@ def _missing(declared: Measure, table: Crossed) -> str:
         cell = f"{table.sides[0].describe(row)} and {table.sides[1].describe(column)}"
         return f"rows with {cell} are estimated as {show_count(counts, np.eye(counts.values.size)[place])}"
     return ""
-
-
-def _limit(declared: Measure, table: Crossed) -> float | None:
-    """What a measure tends to as the cells that are surely empty do; None where noise, not emptiness, left it undefined."""
-    counts = table.counts.values
-    if (counts < 0).any() or (table.counts.variances[counts == 0] > 0).any():
-        return None
-    total = counts.sum()
-
-    def nearly(share: float) -> float:
-        shares = np.where(counts == 0, share, counts / total).reshape(table.shape)
-        return declared.shown(float(np.real(declared.formula(shares + 0j, total))))
-
-    near, nearer = nearly(1e-100), nearly(1e-200)
-    if near > 1e50 and nearer > near:
-        return math.inf
-    return 0.0 if 0 <= nearer < near < 1e-50 else nearer
-
-
-def _limit_text(limit: float | None) -> str:
-    if limit is None:
-        return ""
-    return f"; as that cell empties it tends to {'infinity' if math.isinf(limit) else f'{limit:.4g}'}"
 
 
 def half_width_of(interval: Interval, confidence_level: float) -> float:

@@ -91,12 +91,13 @@ def ask_blocks(
 def _known_cells(release: Release, names: Sequence[str], where: str) -> tuple[Codes, Floats] | None:
     """Combinations of covariates that occur, with their rows; None where a law does not know them, or they are too many.
 
-    What is bounded is known to the few rows that were left out.
+    What is bounded is known to the few rows that were left out, where estimates assume nothing.
     """
     if math.prod(release.schema[name].size for name in names) > MOST_KNOWN_CELLS:
         return None
     table = release.counts(names, where=where)
-    if (table.estimates.certainty < Certainty.BOUNDED).any():
+    needed = Certainty.BOUNDED if table.estimator.startswith("unbiased") else Certainty.EXACT
+    if (table.estimates.certainty < needed).any():
         return None
     occurs = np.flatnonzero(table.estimates.values)
     grid = np.meshgrid(*(np.array(each) for each in table.codes), indexing="ij")

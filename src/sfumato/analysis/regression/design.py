@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.regression.formula import Factor, Formula, scored_name
 from sfumato.analysis.regression.glm import FamilyName
 from sfumato.analysis.scores import score

@@ -25,11 +25,22 @@ from sfumato.analysis.regression.design import (
 from sfumato.analysis.regression.formula import Formula, read_formula
 from sfumato.analysis.regression.glm import FAMILIES, FamilyName, GeneralizedLinearModel, Words
 from sfumato.analysis.regression.result import Regression
-from sfumato.analysis.routine import Root, solve
+from sfumato.analysis.routine import Root, find_root, solve
 from sfumato.analysis.score_interval import score_interval
+from sfumato.analysis.within_bounds import (
+    UNBOUNDED,
+    At,
+    Room,
+    are_loose,
+    beyond,
+    claim_of,
+    note_of_bounds,
+    ranges,
+)
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError
 from sfumato.laws import Target
 from sfumato.release.release import Release
+from sfumato.values.arrays import Floats
 from sfumato.values.estimates import Estimates
 
 CoefficientInterval = Literal["normal", "score"]
@@ -111,6 +122,8 @@ def regress(
         prepared.source.method,
         prepared.source.law,
         (*prepared.notes, *_notes(root, response, coefficients, interval)),
+        bool(are_loose(counts).any()),
+        prepared.is_assumed,
     )
 
 
@@ -124,6 +137,28 @@ class _Prepared:
     source: Source
     notes: tuple[str, ...]
     is_joint: bool = True
+    rows: tuple[float, float] = UNBOUNDED
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether the estimates rest on an assumption about counts within bounds."""
+        return not self.source.estimator.startswith("unbiased") and bool(are_loose(self.counts).any())
+
+    def at(self, start: Floats) -> At:
+        """Coefficients of other counts, with their slopes; found from some to begin with."""
+        size = self.counts.values.size
+        without_error = np.zeros((size, size))
+
+        def solved(place: Floats) -> tuple[Floats, Floats]:
+            counts = Estimates(place, np.zeros(size), without_error)
+            theta, _ = find_root(self.model, counts, start)
+            try:
+                slopes = np.linalg.solve(self.model.information(theta, place), self.model.scores(theta))
+            except np.linalg.LinAlgError:
+                slopes = np.full((theta.size, size), np.nan)
+            return theta, np.asarray(slopes, dtype=np.float64)
+
+        return solved
 
 
 def _from_joint(release: Countable, formula: Formula, response: Response, where: str) -> _Prepared:
@@ -137,7 +172,8 @@ def _from_joint(release: Countable, formula: Formula, response: Response, where:
     columns = build_columns(formula, release.schema, codes)
     model = _model(columns, response, codes, partial(describe_cell, formula.names, release.schema, codes))
     left_out = () if stated.all() else ("rows without a value of the response or of a score are left out",)
-    return _Prepared(model, counts, columns.terms, cells.source, (*cells.notes, *left_out))
+    notes = (*cells.notes, *note_of_bounds(counts), *left_out)
+    return _Prepared(model, counts, columns.terms, cells.source, notes, rows=cells.rows_of(stated))
 
 
 def _from_blocks(
@@ -155,7 +191,7 @@ def _from_blocks(
         return None
     # Any of the tables says how the release estimates.
     source = release.counts(formula.names[:1], where=where)
-    about = CellCounts({}, found.counts, source).notes
+    about = (*CellCounts({}, found.counts, source).notes, *note_of_bounds(found.counts))
     notes = (*about, FROM_BLOCKS, *([MODEL_BASED] if target == "population" else []))
     return _Prepared(found.model, found.counts, found.terms, source, notes, is_joint=False)
 
@@ -203,11 +239,19 @@ def _coefficients(
             score_interval(model, counts, root, place, target, confidence_level, is_joint=prepared.is_joint)
             for place in range(len(ends))
         ]
+    if are_loose(counts).any():
+        room = Room.of(counts, prepared.rows)
+        between = zip(*ranges(prepared.at(estimates.values), room, counts.values), strict=True)
+        ends = [
+            beyond(own, float(value), allowed, counts, target)
+            for own, value, allowed in zip(ends, estimates.values, between, strict=True)
+        ]
+    claim = claim_of(counts, target)
     width = len(ends) // len(response.categories)
     categories = [each for each in response.categories for _ in range(width)]
     rows = zip(model.words.terms, categories, estimates.values, estimates.standard_errors, ends, strict=True)
     return tuple(
-        Coefficient(term, category, float(value), float(error), float(low), float(high))
+        Coefficient(term, category, float(value), float(error), float(low), float(high), claim)
         for term, category, value, error, (low, high) in rows
     )
 

@@ -15,9 +15,10 @@ from sfumato.analysis.regression.design import Response, build_columns
 from sfumato.analysis.regression.formula import Formula
 from sfumato.analysis.regression.glm import FAMILIES
 from sfumato.analysis.routine import EXACT
-from sfumato.errors import ParameterError, QueryError, nearest
+from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, nearest
 from sfumato.laws import Target
 from sfumato.values.arrays import Floats
+from sfumato.values.ends import combined_ends
 from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.number_text import percent_as_stated
 from sfumato.values.result_tables import ResultTable
@@ -57,6 +58,8 @@ class Regression(Fitted):
         Standard errors by which the information differs from zero where it does least.
     steps
         Newton steps taken.
+    is_within_bounds, is_assumed
+        Whether counts behind it are known within bounds only, and whether the estimates then rest on an assumption.
     """
 
     formula: str
@@ -72,6 +75,8 @@ class Regression(Fitted):
     method: str
     law: str
     notes: tuple[str, ...] = ()
+    is_within_bounds: bool = False
+    is_assumed: bool = False
 
     @property
     def family(self) -> str:
@@ -142,6 +147,8 @@ class Regression(Fitted):
         ------
         ParameterError
             When the fit is about the table's own rows, in which nothing is exactly zero.
+        NotIdentifiableError
+            When its counts are known within bounds only, and its estimates rest on an assumption.
         """
         from scipy.stats import chi2
 
@@ -150,6 +157,11 @@ class Regression(Fitted):
                 "a test is about the population, and this fit is about the table's own rows. "
                 'Fit again with target="population".',
                 parameter="target",
+            )
+        if self.is_assumed:
+            raise NotIdentifiableError(
+                "a test of a term would not keep its level: counts behind it are known within bounds only, and the fit assumes what happened "
+                "within. Read the ranges of the coefficients, which hold whatever the bounds allow."
             )
         chosen = [place for place, each in enumerate(self.terms) if each == term]
         if not chosen:
@@ -186,6 +198,8 @@ class Regression(Fitted):
         )
         error = float(spread.standard_errors[0])
         low, high = _ends(value, error, normal_quantile(self.confidence_level), is_share=response.is_share)
+        if self.is_within_bounds:
+            low, high = self._predicted_within(row, place)
         bounds = (
             (0.0, 1.0)
             if response.is_share
@@ -200,6 +214,7 @@ class Regression(Fitted):
             ends, notes = bounds, (*notes, ALL_ALIKE)
         elif ends == bounds:
             notes = (*notes, WHOLE_RANGE)
+        claim = min(each.certainty for each in self.coefficients)
         return NumberEstimate(
             f"{'share' if response.is_share else 'mean'} of {what} among "
             + (" and ".join(f"{name} = {covariates[name]!r}" for name in formula.names) or "all rows"),
@@ -211,6 +226,22 @@ class Regression(Fitted):
             self.law,
             self.target,
             notes=notes,
+            certainty=claim,
+        )
+
+    def _predicted_within(self, row: Floats, place: int) -> tuple[float, float]:
+        """Ends of a prediction whose every coefficient lies within its range; a category's share falls with the predictors of others."""
+        family = FAMILIES[self.model[2].family]
+        ranges = np.array([(each.low, each.high) for each in self.coefficients]).T
+        low, high = (
+            each.ravel() for each in combined_ends(np.kron(np.eye(ranges.shape[1] // row.size), row), *ranges)
+        )
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            return -math.inf, math.inf
+        is_own = np.arange(low.size) == place
+        return tuple(  # type: ignore[return-value]
+            float(family.mean(np.where(is_own, own, others)[None, :])[0, place])
+            for own, others in ((low, high), (high, low))
         )
 
 

@@ -10,7 +10,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import Classification, Crossed
+from sfumato.analysis.asking import Crossed
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.differentiation import noise_bias
 from sfumato.analysis.measures.declarations import MEASURES
 from sfumato.analysis.measures.measuring import (
@@ -21,15 +22,16 @@ from sfumato.analysis.measures.measuring import (
     value_of,
 )
 from sfumato.analysis.measures.noise import covariance_about
-from sfumato.analysis.routine import Leaning
 from sfumato.analysis.rules.bits import ItemSet, joined
 from sfumato.analysis.rules.items import Item
 from sfumato.analysis.rules.result import FrequentSet, Rule
+from sfumato.analysis.rules.share_ranges import ShareRanges
 from sfumato.analysis.rules.supports import Supports
 from sfumato.errors import ParameterError, TooLargeError
 from sfumato.laws import Target, refuse_unknown_target
 from sfumato.values.arrays import Floats
-from sfumato.values.estimates import normal_quantile
+from sfumato.values.certainty import Certainty
+from sfumato.values.estimates import Estimates, normal_quantile
 from sfumato.values.predicate import Predicate
 
 DecideBy = Literal["estimate", "lower", "upper"]
@@ -126,10 +128,10 @@ class Mined:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Sets of one length that pass, their shares with what intervals need, and what was looked at to find them."""
+    """Sets of one length that pass, their supports, and what was looked at to find them."""
 
     sets: list[ItemSet]
-    shares: Leaning
+    supports: ShareRanges
     counted: int
     considered: int
 
@@ -165,13 +167,15 @@ def mine(supports: Supports, settings: Settings, *, consequents: Sequence[Item] 
             math.sqrt(variance),
             max(float(low), 0.0),
             min(float(high), 1.0),
+            Certainty(int(claim)),
         )
         for level in levels
-        for places, share, variance, low, high in zip(
+        for places, share, variance, low, high, claim in zip(
             level.sets,
-            level.shares.values,
-            level.shares.variances,
-            *level.shares.reaching(ranges.support),
+            level.supports.shares.values,
+            level.supports.shares.variances,
+            *level.supports.reaching(ranges.support),
+            level.supports.certainty,
             strict=True,
         )
     )
@@ -195,10 +199,10 @@ def _rank(rule: Rule) -> tuple[bool, float, float]:
 def _levels(supports: Supports, settings: Settings, allowed: frozenset[int]) -> Iterator[_Level]:
     """One length after the other, until nothing is frequent any more."""
     candidates: list[ItemSet] = [(place,) for place in range(len(supports.items))]
-    estimated = supports.singles()
+    estimated, whole = supports.singles(), supports.whole()
     attributes = supports.attributes
     for length in range(1, settings.longest + 1):
-        level = _passing(candidates, estimated, supports.number_of_rows(), settings, allowed)
+        level = _passing(candidates, estimated, whole, settings, allowed)
         yield level
         if length == settings.longest or len(level.sets) < 2:
             return
@@ -216,31 +220,17 @@ def _levels(supports: Supports, settings: Settings, allowed: frozenset[int]) -> 
 
 def _passing(
     candidates: list[ItemSet],
-    estimated: tuple[Floats, Floats],
-    rows: float,
+    estimated: Estimates,
+    whole: Estimates,
     settings: Settings,
     allowed: frozenset[int],
 ) -> _Level:
-    shares = _shares(estimated, rows, settings.target)
-    low, high = shares.reaching(normal_quantile(settings.confidence_level))
-    decided = settings.decided(shares.values, low, high)
+    found = ShareRanges.of(estimated, whole, settings.target)
+    low, high = found.reaching(normal_quantile(settings.confidence_level))
+    decided = settings.decided(found.shares.values, low, high)
     kept = np.flatnonzero(decided >= settings.minimum_support)
     considered = sum(1 for each in candidates for _ in _consequents(each, allowed, settings))
-    passing = Leaning(shares.values[kept], shares.variances[kept], shares.slopes[kept])
-    return _Level([candidates[place] for place in kept], passing, len(candidates), considered)
-
-
-def _shares(estimated: tuple[Floats, Floats], rows: float, target: Target) -> Leaning:
-    """Shares of so many rows, from numbers of rows and their variances about the table."""
-    values, variances = estimated
-    shares = values / rows
-    skews = np.zeros(shares.size)
-    if target == "population":
-        # Drawing rows from a population: the variance of a share among so many, and no less than the draw of one row.
-        drawn = np.clip(shares * (1 - shares), 1 / rows, None) * rows
-        variances, skews = variances + drawn, drawn * (1 - 2 * np.clip(shares, 0, 1))
-    slopes = np.divide(skews, variances, out=np.zeros_like(skews), where=variances > 0)
-    return Leaning(shares, variances / rows**2, slopes / rows)
+    return _Level([candidates[place] for place in kept], found.keep(kept), len(candidates), considered)
 
 
 def _consequents(both: ItemSet, allowed: frozenset[int], settings: Settings) -> Iterator[ItemSet]:
@@ -271,7 +261,12 @@ def _rule(
     """The rule that a part of a set follows from the rest, where it passes."""
     first = tuple(place for place in both if place not in second)
     texts = [tuple(supports.items[place].text for place in each) for each in (first, second)]
-    crossed = Crossed((_side(texts[0]), _side(texts[1])), supports.cells(both, first, second))
+    least, most = supports.whole().ends()
+    crossed = Crossed(
+        (_side(texts[0]), _side(texts[1])),
+        supports.cells(both, first, second),
+        rows=(float(least[0]), float(most[0])),
+    )
     is_chebyshev = settings.interval == "chebyshev"
     confidence = _measured("confidence", crossed, ranges.derived, settings.target, is_chebyshev=is_chebyshev)
     decided = settings.decided(confidence.estimate, confidence.low, confidence.high)

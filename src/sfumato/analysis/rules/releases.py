@@ -12,6 +12,7 @@ from sfumato.analysis.rules.items import Item, items_of
 from sfumato.analysis.rules.mining import Settings, mine
 from sfumato.analysis.rules.result import Rules
 from sfumato.analysis.rules.supports import BitSupports, CountedSupports, Distorted, Supports
+from sfumato.analysis.within_bounds import are_loose
 from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.randomized_response.law.perturbed_items import PerturbedItems
@@ -22,6 +23,12 @@ from sfumato.values.certainty import Certainty
 
 MOST_BITS = 8 * 2**30
 """Bits of columns of items that are held at once, a gigabyte; above, tables are counted one by one."""
+
+
+WITHIN_BOUNDS = (
+    "some counts are known within bounds only: ranges hold every value that the bounds allow, and which sets and rules pass by the "
+    "estimate rests on an assumption, by the lower or the upper end on none"
+)
 
 
 def mine_release(
@@ -66,6 +73,8 @@ def mine_release(
         if release.law.estimate_is.startswith("unbiased")
         else (f"the counts behind them are not unbiased: {release.law.estimate_is}",)
     )
+    if any(are_loose(each).any() for each in (supports.whole(), supports.singles())):
+        notes = (*notes, WITHIN_BOUNDS)
     return Rules(
         mined.rules,
         mined.sets,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sfumato.analysis.asking import as_columns
 from sfumato.analysis.measures.measuring import MeasuredValue
 from sfumato.values.answers import show_end
+from sfumato.values.certainty import Certainty
 from sfumato.values.charts import scatter_chart
 from sfumato.values.number_text import counted, percent, percent_as_stated, show
 from sfumato.values.result_tables import ResultTable
@@ -33,6 +34,8 @@ class FrequentSet:
         As text.
     support, std_error, low, high
         Share of the rows that have them all.
+    certainty
+        What the support claims: one that is bounded lies between low and high for certain, and its estimate rests on an assumption.
     """
 
     items: tuple[str, ...]
@@ -40,6 +43,7 @@ class FrequentSet:
     std_error: float
     low: float
     high: float
+    certainty: Certainty = Certainty.ESTIMATED
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -49,6 +53,7 @@ class FrequentSet:
             "std_error": self.std_error,
             "low": self.low,
             "high": self.high,
+            "certainty": self.certainty.word,
         }
 
 
@@ -87,6 +92,7 @@ class Rule:
             "antecedent": list(self.antecedent),
             "consequent": list(self.consequent),
             **numbers,
+            "certainty": self.support.certainty.word,
             "confidence_bias": self.confidence_bias,
         }
 
@@ -263,8 +269,8 @@ _DECIDED = {
     "lower": "lower end of the interval",
     "upper": "upper end of the interval",
 }
-_EMPTY_SETS = ("items", "support", "std_error", "low", "high")
-_EMPTY_RULES = ("antecedent", "consequent", "support", "confidence", "lift", "confidence_bias")
+_EMPTY_SETS = ("items", "support", "std_error", "low", "high", "certainty")
+_EMPTY_RULES = ("antecedent", "consequent", "support", "confidence", "lift", "certainty", "confidence_bias")
 
 
 def _arrow(rows: Sequence[dict[str, Any]], names: Sequence[str]) -> Any:

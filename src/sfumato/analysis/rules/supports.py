@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -11,9 +12,13 @@ import numpy as np
 
 from sfumato.analysis.rules.bits import BitColumns, ItemSet, subsets
 from sfumato.analysis.rules.items import Item, selection_of
+from sfumato.analysis.within_bounds import narrowed
 from sfumato.release.release import Release
 from sfumato.values.arrays import Floats, Integers
-from sfumato.values.estimates import Estimates
+from sfumato.values.certainty import Certainty, all_claim
+from sfumato.values.estimates import Estimates, known_bounds
+from sfumato.values.predicate import Predicate
+from sfumato.values.selection import Selection
 
 CELLS_FROM_SETS = np.array([[1.0, -1, -1, 1], [-1, 0, 1, 0], [-1, 1, 0, 0], [1, 0, 0, 0]])
 """Rows with neither, the second only, the first only and both, from those with both, the first, the second, and all."""
@@ -39,15 +44,15 @@ class Supports(ABC):
         return np.array([numbers[each.attribute] for each in self.items])
 
     @abstractmethod
-    def number_of_rows(self) -> float:
-        """Rows, or units, of which shares are taken."""
+    def whole(self) -> Estimates:
+        """Rows, or units, of which shares are taken: one number."""
 
     @abstractmethod
-    def singles(self) -> tuple[Floats, Floats]:
-        """Rows that have each item, and the variances, about the table's own rows, ``(items,)`` each."""
+    def singles(self) -> Estimates:
+        """Rows that have each item, about the table's own rows, ``(items,)``, with what is claimed of them and no covariance."""
 
     @abstractmethod
-    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+    def of(self, sets: Sequence[ItemSet]) -> Estimates:
         """The same of sets of one length; all sets within them were asked about before."""
 
     @abstractmethod
@@ -70,17 +75,22 @@ class CountedSupports(Supports):
         self.release = release
         self.items = items
 
-    def number_of_rows(self) -> float:
+    def whole(self) -> Estimates:
         """As the law estimates it."""
-        return float(self.release.query().estimate)
+        return self._whole
 
-    def singles(self) -> tuple[Floats, Floats]:
+    @functools.cached_property
+    def _whole(self) -> Estimates:
+        return self.release.law.estimate_selections(self.release, [Selection(())])
+
+    def singles(self) -> Estimates:
         """One table for each attribute."""
         return self.of([(place,) for place in range(len(self.items))])
 
-    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+    def of(self, sets: Sequence[ItemSet]) -> Estimates:
         """One table for each set of attributes, from which all sets over them are read."""
-        values, variances = np.empty(len(sets)), np.empty(len(sets))
+        values, variances, low, high = np.empty((4, len(sets)))
+        certainty = all_claim(Certainty.ESTIMATED, len(sets))
         by_names: dict[tuple[str, ...], list[int]] = {}
         for place, chosen in enumerate(sets):
             by_names.setdefault(tuple(self.items[each].attribute for each in chosen), []).append(place)
@@ -91,14 +101,24 @@ class CountedSupports(Supports):
                 codes = [[self.items[each].code for each in sets[place]] for place in places]
                 cells = np.ravel_multi_index(tuple(np.array(codes).T), shape)
                 values[places], variances[places] = table.values[cells], table.variances[cells]
-        return values, variances
+                low[places], high[places] = (each[cells] for each in table.ends())
+                certainty[places] = table.certainty[cells]
+        return Estimates(values, variances, bounds=known_bounds(low, high), certainty=certainty)
 
     def cells(self, both: ItemSet, first: ItemSet, second: ItemSet) -> Estimates:
         """From the four selections and their covariance."""
+        law = self.release.law
         asked = [
             selection_of([self.items[place] for place in chosen]) for chosen in (both, first, second, ())
         ]
-        return self.release.law.estimate_selections(self.release, asked).linear(CELLS_FROM_SETS)
+        found = law.estimate_selections(self.release, asked).linear(CELLS_FROM_SETS)
+        if not (found.certainty == Certainty.BOUNDED).any():
+            return found
+        # Bounds of sums and differences are wider than those of the cells themselves, which a law has too.
+        having = [Predicate((each,)) for each in asked[1:3]]
+        lacking = [each.others(self.release.schema) for each in having]
+        pairs = itertools.product((lacking[0], having[0]), (lacking[1], having[1]))
+        return narrowed(found, law.estimate_predicates(self.release, [one & other for one, other in pairs]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,11 +189,11 @@ class BitSupports(Supports):
         self._columns: BitColumns | None = None
         self._place_of: dict[int, int] = {}
 
-    def number_of_rows(self) -> float:
+    def whole(self) -> Estimates:
         """As published."""
-        return float(self.rows)
+        return Estimates(np.array([float(self.rows)]), np.zeros(1), certainty=all_claim(Certainty.EXACT, 1))
 
-    def singles(self) -> tuple[Floats, Floats]:
+    def singles(self) -> Estimates:
         """From the counts of all items."""
         self.counted.update(((place,), int(number)) for place, number in enumerate(self.counts))
         return self._estimated(np.arange(len(self.items))[:, None], self._with_empty(self.counts[:, None]))
@@ -181,10 +201,10 @@ class BitSupports(Supports):
     def _with_empty(self, counts: Integers) -> Floats:
         return np.concatenate([np.full((len(counts), 1), self.rows), counts], axis=1).astype(np.float64)
 
-    def of(self, sets: Sequence[ItemSet]) -> tuple[Floats, Floats]:
+    def of(self, sets: Sequence[ItemSet]) -> Estimates:
         """From one new count for each set, and those of the sets within it."""
         if not sets:
-            return np.zeros(0), np.zeros(0)
+            return Estimates(np.zeros(0), np.zeros(0))
         if len(sets[0]) == 2:
             # Items that no pair holds are not looked at again.
             needed = sorted(set(itertools.chain.from_iterable(sets)))
@@ -198,14 +218,20 @@ class BitSupports(Supports):
         if not self.distorted.without.any():
             # Rows as they are: nothing within the set matters.
             values = np.array(list(found.values()), dtype=np.float64)
-            return values, np.zeros(len(sets))
+            return self._claimed(places, values, np.zeros(len(sets)))
         within = np.array(
             [[self.counted[each] for each in subsets(chosen)] for chosen in sets], dtype=np.float64
         )
         return self._estimated(places, within)
 
-    def _estimated(self, places: Integers, within: Floats) -> tuple[Floats, Floats]:
-        """Values and variances of sets ``(n, k)`` from counts of the sets within them, ``(n, 2^k)``."""
+    def _claimed(self, places: Integers, values: Floats, variances: Floats) -> Estimates:
+        """Sets ``(n, k)`` of items that are all as they are have their true counts."""
+        as_they_are = (self.distorted.without == 0) & (self.distorted.step == 1)
+        claims = np.where(as_they_are[places].all(axis=1), Certainty.EXACT, Certainty.ESTIMATED)
+        return Estimates(values, variances, certainty=claims.astype(np.int8))
+
+    def _estimated(self, places: Integers, within: Floats) -> Estimates:
+        """Estimates of sets ``(n, k)`` from counts of the sets within them, ``(n, 2^k)``."""
         without, step = self.distorted.without[places], self.distorted.step[places]
         values = _contracted(within, without, step)
         # The square of what a row counts: without^2, and (without + step)^2 with the item.
@@ -213,7 +239,8 @@ class BitSupports(Supports):
         lacking, having = self.distorted.least[places].transpose(2, 0, 1)
         # Whatever a row truly has, it adds at least this to the variance.
         least = np.minimum(np.minimum(lacking, having).prod(axis=1), having.prod(axis=1) - 1)
-        return values, np.maximum(squares - values, self.rows * np.clip(least, 0, None))
+        variances = np.maximum(squares - values, self.rows * np.clip(least, 0, None))
+        return self._claimed(places, values, variances)
 
     def cells(self, both: ItemSet, first: ItemSet, second: ItemSet) -> Estimates:
         """By the second moments of what rows count toward the four sets; what two sets share is in both of them."""

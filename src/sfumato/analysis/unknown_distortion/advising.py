@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sfumato.analysis.asking import Classification, as_columns
+from sfumato.analysis.asking import as_columns
+from sfumato.analysis.classification import Classification
 from sfumato.analysis.measures import measure
 from sfumato.analysis.published import PublishedRows
 from sfumato.analysis.unknown_distortion.properties import KNOWLEDGE, PROPERTIES, Knowledge, Part, Property

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from allowed_tables import generalized
 from sfumato import publish, read_table
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.generalization.design.generalization import Generalization
@@ -199,3 +200,14 @@ def test_a_share_keeps_the_bounds_of_its_counts(tmp_path):
     assert (count.low, count.high) == (0.0, math.inf)
     assert count.to_dict()["high"] is None
     assert count.to_dict()["certainty"] == "bounded"
+
+
+def test_the_number_of_all_rows_is_known_where_that_of_dropped_ones_is():
+    """Six rows published and one dropped are seven; a cell may have the dropped one or not."""
+    rows = [*[(0, 0, 1)] * 3, *[(2, 1, 0)] * 3, (1, 0, 0)]
+    found = generalized(rows, k=3, search="full-domain", suppression=0.2)
+    assert found.query().is_exact
+    assert found.query().estimate == 7
+    assert found.query("ill = 'yes'").bounds == (3, 4)
+    untold = generalized(rows, k=3, search="fixed", levels={"age": 0, "sex": 0})
+    assert untold.query().bounds == (6, math.inf)

@@ -285,9 +285,11 @@ class SpreadCounts(Formula):
         return both - second_moment(table, left, right) + self._dropped * (both / rows - products / rows**2)
 
     def bounds(self, asked: Tabulation) -> tuple[Floats, Floats]:
-        """Rows that are in a cell for certain, and those that may be, all dropped ones among them."""
+        """Rows that are in a cell for certain, and those that may be, all dropped ones among them; of all rows dropped ones are some."""
         dropped = np.inf if self.law.suppressed_rows is None else float(self.law.suppressed_rows)
-        return self._spread(asked, "certain"), self._spread(asked, "possible") + dropped
+        is_everybody = not asked.by and not asked.where.conditions
+        certain = self._spread(asked, "certain") + (self._dropped if is_everybody else 0)
+        return certain, self._spread(asked, "possible") + dropped
 
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact where both bounds agree; else bounded: the spread is an assumption, which bounds do without."""
