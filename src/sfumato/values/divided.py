@@ -60,7 +60,7 @@ class Divided:
         return replace(self, range=(max(self.range[0], low), min(self.range[1], high)))
 
     def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
-        """Ends of ratios by known divisors of what takes few values; not a number of all others."""
+        """How far ratios by known divisors of what takes few values reach; not a number of all others."""
         if self.known is not None:
             return self.known.few(confidence_level, is_part=is_part)
         nothing = np.full(self.divisors.size, np.nan)
@@ -69,8 +69,9 @@ class Divided:
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
         low, high = self.smooth(confidence_level)
-        few = self.few(confidence_level, is_part=False)
-        return np.where(np.isnan(few[0]), low, few[0]), np.where(np.isnan(few[1]), high, few[1])
+        below, above = self.few(confidence_level, is_part=False)
+        values = self.ratios.values
+        return np.where(np.isnan(below), low, values - below), np.where(np.isnan(above), high, values + above)
 
     def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
         """The same as if no number took few values."""

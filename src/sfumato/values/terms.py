@@ -20,7 +20,7 @@ MOST_PARTS = 3
 """Numbers that take few values whose misses are added up in what they are combined to; those of more average out."""
 
 ROUNDING = 1e-12
-"""Share of an end that the last digits of its floats can take away: an end that is a whole number is often the truth."""
+"""Share of a reach that the last digits of its floats can take away: an end that is a whole number is often the truth."""
 
 
 @runtime_checkable
@@ -28,7 +28,7 @@ class Stepwise(Protocol):
     """Limits that know which numbers take so few values that normal errors do not describe them."""
 
     def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
-        """Ends of these; as parts of a combination only where they hardly vary at all. Not a number of all others."""
+        """How far intervals of these reach below and above; as parts of a combination only where they hardly vary. Not a number of all others."""
         ...
 
     def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
@@ -82,28 +82,26 @@ class Terms:
             The estimates of these combinations, of whose variances and tails there is no second copy here.
         """
         below, above = self._smooth_reaches(combination, confidence_level)
-        low, high = self.few(confidence_level, is_part=False)
-        return np.fmax(below, combination.values - low), np.fmax(above, high - combination.values)
+        few = self.few(confidence_level, is_part=False)
+        return np.fmax(below, few[0]), np.fmax(above, few[1])
 
     def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
-        """Ends of combinations of one number that takes few values, or of up to three that hardly vary, ``(k,)`` each; not a number of all others.
+        """How far combinations of one number that takes few values reach, or of up to three that hardly vary; not a number of all others.
 
         As parts of further combinations only those of one number are told.
         """
-        low, high = (np.full(len(self.weights), np.nan) for _ in range(2))
+        below, above = (np.full(len(self.weights), np.nan) for _ in range(2))
         # What is known has no error.
         unsure = np.where(self.estimates.is_exact, 0.0, self.weights)
         numbers = np.count_nonzero(unsure, axis=1)
         for number in range(1, (1 if is_part else MOST_PARTS) + 1):
             chosen = numbers == number
             level = 1 - (1 - confidence_level) / number
-            ends = _few_of(self.estimates, level, is_part=is_part or number > 1) if chosen.any() else None
-            if ends is not None:
-                weights = self.weights[chosen]
-                values = self.estimates.values
-                least, most = (np.where(self.estimates.is_exact, values, each) for each in ends)
-                low[chosen], high[chosen] = combined_ends(weights, least, most)
-        return low - ROUNDING * np.abs(low), high + ROUNDING * np.abs(high)
+            few = _few_of(self.estimates, level, is_part=is_part or number > 1) if chosen.any() else None
+            if few is not None:
+                low, high = combined_ends(unsure[chosen], -few[0], few[1])
+                below[chosen], above[chosen] = -low, high
+        return below * (1 + ROUNDING), above * (1 + ROUNDING)
 
     def _smooth_reaches(self, combination: Estimates, confidence_level: float) -> tuple[Floats, Floats]:
         """The same as if no number took few values."""
@@ -148,7 +146,7 @@ class Terms:
 
 
 def _few_of(estimates: Estimates, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats] | None:
-    """Ends of numbers that take few values, where there may be such numbers."""
+    """How far intervals of numbers reach that take few values, where there may be such numbers."""
     known = estimates.limits if isinstance(estimates.limits, Stepwise) else estimates.terms
     return None if known is None else known.few(confidence_level, is_part=is_part)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -78,24 +78,36 @@ class IntervalEnds:
     def __call__(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Lower and upper ends."""
         low, high = self.smooth(confidence_level)
-        few = self.few(confidence_level, is_part=False)
+        few = self._few_ends(confidence_level)
         return np.where(np.isnan(few[0]), low, few[0]), np.where(np.isnan(few[1]), high, few[1])
 
     def few(self, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats]:
-        """Ends of numbers that take few values; as parts of a combination only where they hardly vary at all. Not a number of all others."""
+        """How far intervals reach of numbers that take few values; as parts of a combination only where they hardly vary. Not a number of all others."""
+        low, high = self._few_ends(confidence_level)
+        if is_part:
+            is_told = np.zeros(self.values.size, bool)
+            for place, each in self._stepwise():
+                is_told[place] = each.hardly_varies()
+            low, high = np.where(is_told, low, np.nan), np.where(is_told, high, np.nan)
+        return self.values - low, high - self.values
+
+    def _few_ends(self, confidence_level: float) -> tuple[Floats, Floats]:
+        """Ends of numbers that take few values; not a number of all others."""
+        if self.parts is not None:
+            few, (low, high) = self.parts.few(confidence_level, is_part=False), self.smooth(confidence_level)
+            return np.minimum(self.values - few[0], low), np.maximum(self.values + few[1], high)
         low, high = np.full(self.values.size, np.nan), np.full(self.values.size, np.nan)
-        if self.parts is not None and not is_part:
-            few, smooth = self.parts.few(confidence_level, is_part=False), self.smooth(confidence_level)
-            return np.minimum(few[0], smooth[0]), np.maximum(few[1], smooth[1])
+        for place, each in self._stepwise():
+            low[place], high[place] = each(confidence_level)
+        return low, high
+
+    def _stepwise(self) -> Iterator[tuple[slice, FewSteps]]:
+        """What is known of numbers that may take few values, and where these are."""
         first = 0
         for number, each in self.known:
             if isinstance(each, FewSteps):
-                place = slice(first, first + number)
-                ends = each(confidence_level)
-                is_told = each.hardly_varies() if is_part else np.ones(number, bool)
-                low[place], high[place] = (np.where(is_told, end, np.nan) for end in ends)
+                yield slice(first, first + number), each
             first += number
-        return low, high
 
     def smooth(self, confidence_level: float) -> tuple[Floats, Floats]:
         """Ends as if no number took few values."""

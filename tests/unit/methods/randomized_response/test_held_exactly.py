@@ -151,3 +151,32 @@ def test_joint_cells_of_two_attributes_are_held(monkeypatch):
     assert found.min() >= 0.92
     monkeypatch.setattr(PerturbedCounts, "limits", lambda *_: None)
     assert held().min() < 0.85
+
+
+def test_answers_of_a_release_are_combined_as_their_counts_are():
+    """A difference of two shares, each an answer of its own, ends where that of the law's shares does."""
+    import pyarrow as pa
+
+    from sfumato import RandomizedResponse, read_table
+    from sfumato.testing import release_in_memory
+    from sfumato.values.schema import Attribute, Role, Schema
+
+    schema = Schema(
+        attributes=(
+            Attribute(name="group", role=Role.QUASI_IDENTIFIER, categories=("a", "b")),
+            Attribute(name="job", role=Role.SENSITIVE, categories=("x", "y")),
+        )
+    )
+    rows = pa.table({"group": ["a"] * 9 + ["b"] * 14, "job": ["x"] * 7 + ["y"] * 2 + ["x"] * 11 + ["y"] * 3})
+    release = release_in_memory(read_table(rows, schema), RandomizedResponse(retention=0.94), seed=5)
+    first, second = (release.proportion("job = 'y'", given=f"group = '{each}'") for each in "ab")
+    whole = release.difference("job = 'y'", given="group = 'a'", versus="group = 'b'")
+    apart = first - second
+    assert (apart.low, apart.high) == pytest.approx((whole.low, whole.high))
+    assert apart.low < apart.estimate < apart.high
+    # No further than the two intervals at half the chance to miss.
+    ends = [
+        release.proportion("job = 'y'", given=f"group = '{each}'", confidence_level=0.975) for each in "ab"
+    ]
+    assert apart.low == pytest.approx(ends[0].low - ends[1].high)
+    assert apart.high == pytest.approx(ends[0].high - ends[1].low)
