@@ -19,7 +19,7 @@ from sfumato.values.divided import Divided
 from sfumato.values.ends import combined_ends, quotients
 from sfumato.values.left_open import Ends, LeftOut
 from sfumato.values.score_intervals import heavier_quantiles, score_limits
-from sfumato.values.terms import Stepwise, Terms
+from sfumato.values.terms import Terms
 
 ROUNDING = 1e-12
 """Share of the terms of a sum that the last digits of its floats can add up to."""
@@ -346,8 +346,7 @@ class Estimates:
         above, below = self.linear(top), self.linear(bottom)
         covariance = self._whole_covariance()
         together = np.einsum("ki,ij,kj->k", top, np.nan_to_num(covariance), bottom)
-        is_known = isinstance(self.limits, Stepwise) and (self._weakest(bottom) == _EXACT).all()
-        parts = Terms(self, top / below.values[:, None]) if is_known else None
+        parts = Terms.by_known(self, top, bottom, covariance)
         return Divided(ratios, below.values, above.variances, below.variances, together, parts)
 
     def _whole_covariance(self) -> Floats:

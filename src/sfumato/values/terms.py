@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MOST_PARTS = 3
 """Numbers that take few values whose misses are added up in what they are combined to; those of more average out."""
 
+UNKNOWN = 1e100
+"""In place of a covariance that is not known, of which nothing cancels."""
+
 ROUNDING = 1e-12
 """Share of a reach that the last digits of its floats can take away: an end that is a whole number is often the truth."""
 
@@ -62,6 +65,23 @@ class Terms:
 
     estimates: Estimates
     weights: npt.NDArray[Any]
+
+    @classmethod
+    def by_known(
+        cls, estimates: Estimates, top: npt.NDArray[Any], bottom: npt.NDArray[Any], covariance: Floats
+    ) -> Terms | None:
+        """What ratios by known numbers are made of, and of all others nothing; None where no number takes few values.
+
+        Cells of a group may be estimates of which the sum is known: only rounding is left of its error.
+        """
+        if not isinstance(estimates.limits, Stepwise):
+            return None
+        left = ((bottom @ np.nan_to_num(covariance, nan=UNKNOWN)) * bottom).sum(axis=1)
+        largest = (np.abs(bottom) @ estimates.standard_errors) ** 2
+        is_known = np.abs(left) <= ROUNDING * bottom.shape[1] * largest
+        return cls(
+            estimates, np.where(is_known, 1.0, 0.0)[:, None] * top / (bottom @ estimates.values)[:, None]
+        )
 
     @cached_property
     def added(self) -> Estimates:

@@ -109,6 +109,19 @@ def test_a_share_of_a_known_group_has_the_ends_of_its_count():
     assert high[0] >= expected[1][0] / 12
 
 
+def test_a_share_of_cells_that_add_up_to_a_known_group_has_the_ends_of_its_count():
+    """The group is the sum of its cells, which are estimates all; a group of the perturbed attribute is not known, and its shares have ends of their own."""
+    published = formula(np.array([[8.0, 4.0], [29.0, 1.0]]), None, KEPT)
+    counts = answer(published, (Tabulation(by=("a", "b")),), "table")
+    known, unknown = [[1, 1, 0, 0], [0, 0, 1, 1]], [[0, 1, 0, 1]]
+    low, high = counts.ratios([[0, 1, 0, 0], [0, 0, 0, 1]], known).intervals(0.95)
+    ends = counts.intervals(0.95)
+    assert low == pytest.approx(ends[0][[1, 3]] / [12, 30], abs=1e-9)
+    assert high == pytest.approx(ends[1][[1, 3]] / [12, 30], abs=1e-9)
+    few_ends = counts.ratios([[0, 1, 0, 0]], unknown).limits.few(0.95, is_part=False)
+    assert np.isnan(few_ends).all()
+
+
 LIGHT = np.array([[0.99, 0.01], [0.02, 0.98]])
 """Of twelve rows and of thirty hardly any is published as another."""
 

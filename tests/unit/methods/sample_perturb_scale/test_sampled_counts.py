@@ -112,3 +112,20 @@ def test_slopes_of_groups_that_were_cut_end_at_what_the_largest_factor_allows(mo
         )
         slopes = CUT.formula(rows, [by]).spread(by)[1].reshape(3, 4)
         assert slopes[:2].tolist() == [[sign * 20.0] * 4] * 2
+
+
+def test_counts_of_groups_that_were_not_cut_are_judged_by_all_that_may_be_seen():
+    """Twelve rows of one place, three of each job, kept with 5/8 and gained with 1/8; of a hundred that were cut nothing of the kind is known."""
+    from sfumato.laws.asking import FewSteps, answer
+
+    rows, by = release(a=12, b=100), Tabulation(by=("place", "job"))
+    limits = CUT.formula(rows, [by]).limits(by, "table")
+    low, high = (each.reshape(3, 4) for each in limits(0.95))
+    expected = FewSteps(*(np.array([each]) for each in (3.0, 12.0, 0.625, 0.125)))(0.95)
+    assert low[0].tolist() == [expected[0][0]] * 4
+    assert high[0].tolist() == [expected[1][0]] * 4
+    assert np.isnan(low[1]).all()
+    found = answer(CUT.formula(rows, [by]), (by,), "table").intervals(0.95)
+    assert found[0].reshape(3, 4)[0].tolist() == [expected[0][0]] * 4
+    assert CUT.formula(rows, [by]).limits(by, "population") is None
+    assert CUT.formula(rows, [by]).limits(Tabulation(by=("place",)), "table") is None
