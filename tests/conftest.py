@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+import lent_databases
+from sfumato.data import connection
 from statistical import alarm_budget as _alarm_budget
 
 # A time limit for each example would make a right build fail on a busy machine.
@@ -26,6 +28,21 @@ _alarm_budget.entropy()
 def _ledger_of_its_own(tmp_path_factory, monkeypatch):
     """No test touches the ledger of whoever runs it."""
     monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path_factory.getbasetemp() / "ledgers" / "unused.db"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _databases_are_lent():
+    """Some four thousand engines open a database each; what that itself does is tested with :func:`databases_of_their_own`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "_Opened", lent_databases.Lent)
+        yield
+    lent_databases.close_idle()
+
+
+@pytest.fixture
+def databases_of_their_own(monkeypatch):
+    """Every engine opens a database and closes it, as outside of tests."""
+    monkeypatch.setattr(connection, "_Opened", lent_databases._Opened)
 
 
 @pytest.fixture(scope="session")

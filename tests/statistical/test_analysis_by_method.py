@@ -20,7 +20,11 @@ from sfumato.values.schema import Role, Schema
 pytestmark = pytest.mark.statistical
 
 REPLICATES = 400
-"""At a nominal 95 % it accepts 88.5 to 99.2 %; the twins cover 78 % or less."""
+"""At a nominal 95 % it accepts 88.5 to 99.2 %."""
+
+TWINS = 80
+"""Releases of which twins are asked. Of 80 at a nominal 86 % it accepts 48 or more; a twin that covers a quarter, and none
+covers more, is missed less than once in 10**10 runs."""
 
 A, B = category_attribute("a", 2, Role.QUASI_IDENTIFIER), category_attribute("b", 3, Role.QUASI_IDENTIFIER)
 Y = numbered_attribute("y", 6).model_copy(update={"role": Role.SENSITIVE})
@@ -87,7 +91,7 @@ def test_intervals_cover_on_releases_by_every_method(alarm_budget, case):
 
     Twin: the same three from what is published, its noise ignored; all of them must not cover, taken together as the
     number of releases in which the odds ratio, the slope and the mean all lie within. Three independent right answers
-    would do so in 86 % of releases or more.
+    would do so in 86 % of releases or more. 80 of the releases: hardly any of them does, a quarter of the noisy tables.
     """
     checks = [alarm_budget.draw("coverage on releases by method", pieces=24) for _ in range(4)]
     design, rows, naively = CASES[case]
@@ -100,11 +104,13 @@ def test_intervals_cover_on_releases_by_every_method(alarm_budget, case):
         release = release_in_memory(table, design, seed=seed)
         found = asked(release, "table")
         covered += [each.low <= true <= each.high for each, true in zip(found, truth, strict=True)]
+        if seed >= first + TWINS:
+            continue
         twins = asked(KnownCounts(SCHEMA.attributes, naively(release)), "population")
         naive += all(each.low <= true <= each.high for each, true in zip(twins, truth, strict=True))
     for check, number in zip(checks[:3], covered, strict=True):
         alarm_budget.assert_passes(alarm_budget.coverage_p_value(int(number), REPLICATES, 0.95), check)
-    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(naive, REPLICATES, 0.95**3), checks[3])
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(naive, TWINS, 0.95**3), checks[3])
 
 
 def test_intervals_cover_where_only_tables_of_two_are_published(alarm_budget):
@@ -142,7 +148,8 @@ def associationless(seed, schema, rows):
 def test_published_rows_of_decoys_keep_the_level(alarm_budget, drawn):
     """Null: independent attributes, one or both drawn from decoys, are rejected at 5 % in 5 % of releases of new rows.
 
-    Statistic: number, exact binomial. 400. Twin: the same statistic of rows that were sampled and copied, which are no rows.
+    Statistic: number, exact binomial. 400. Twin: the same statistic of rows that were sampled and copied, which are no rows, of 80
+    releases: nine in ten are rejected, which lies 34 standard errors off.
     """
     check, other = (
         alarm_budget.draw("level of the test of published rows of decoys", pieces=4) for _ in range(2)
@@ -155,7 +162,9 @@ def test_published_rows_of_decoys_keep_the_level(alarm_budget, drawn):
         table = associationless(seed, schema, 2_000)
         release = release_in_memory(table, SPLUGen(gamma=dict.fromkeys(drawn, 2)), seed=seed)
         rejected += release.independence("b", "y", counts="published").p_value < 0.05
+        if seed >= first + TWINS:
+            continue
         counts = release_in_memory(table, sampled, seed=seed).count_by(["b", "y"]).counts
         copies += independence(KnownCounts((B, Y), counts), "b", "y").p_value < 0.05
     alarm_budget.assert_passes(alarm_budget.binomial_p_value(rejected, REPLICATES, 0.05), check)
-    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(copies, REPLICATES, 0.05), other)
+    alarm_budget.assert_rejects(alarm_budget.binomial_p_value(copies, TWINS, 0.05), other)

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.statistical
 
 GAMMA, FREQUENT, RARE, PLACES = 4, 6, 20, 120
 VALUES = FREQUENT + RARE
+TWINS = 400
 
 
 def leaning_by_published_rows(formula, asked):
@@ -33,7 +34,8 @@ def test_intervals_hold_rare_values_where_they_are_frequent(alarm_budget, monkey
 
     Statistic: too few held, exact binomial over 800 releases of 3,000 rows in groups of four, of each one of twenty such cells in turn. Twelve rows have
     such a value, most of them in a place of some 30 rows. Twin: slopes from published rows, by which a dozen releases of another seed, looked at
-    beforehand, held 73 % of these cells; by those of fitted rows 93 %, and 97 % with the variance of the estimate.
+    beforehand, held 73 % of these cells; by those of fitted rows 93 %, and 97 % with the variance of the estimate. The twin is asked of 400, of which
+    350 would pass: it is missed less than once in 10**9 runs.
     """
     check = alarm_budget.draw("intervals of decoys lean by fitted rows")
     draw = np.random.default_rng(7)
@@ -49,11 +51,11 @@ def test_intervals_hold_rare_values_where_they_are_frequent(alarm_budget, monkey
         value = FREQUENT + number % RARE
         truth = np.count_nonzero((place == value) & (codes == value))
         asked = Tabulation(where=selection(place=(value,), value=(value,)))
-        for whose in held:
+        for whose in held if number < TWINS else ("ours",):
             with monkeypatch.context() as slip:
                 if whose == "twin":
                     slip.setattr(DecoyCounts, "spread", leaning_by_published_rows)
                 (low,), (high,) = law.estimate(rows, asked).intervals(0.95)
             held[whose] += int(low <= truth <= high)
     alarm_budget.assert_passes(float(binom.cdf(held["ours"], 800, 0.94)), check)
-    alarm_budget.assert_rejects(float(binom.cdf(held["twin"], 800, 0.94)), check)
+    alarm_budget.assert_rejects(float(binom.cdf(held["twin"], TWINS, 0.94)), check)

@@ -47,8 +47,13 @@ def table():
     return ArrayTable(SCHEMA, {name: column.astype(np.uint8) for name, column in codes.items()})
 
 
+TWINS = 300
+"""Releases of which the twin of :func:`replicate` is asked: at a nominal 95 % it accepts 262 or more, and what covers 70 % is missed
+less than once in 10**10 runs."""
+
+
 def replicate(design, seed, replicates, question=UNION):
-    """Estimates of a question and whether intervals cover it; of the law, and of one blind to copies."""
+    """Estimates of a question and how many intervals cover it; of the law, and of one blind to copies in the first releases."""
     truth = table().count_by((), question).total
     noise = NoiseSource.seeded(seed)
     values = np.empty(replicates)
@@ -59,11 +64,12 @@ def replicate(design, seed, replicates, question=UNION):
         release = published(publication, table(), fresh)
         # The twin takes every copy for a row of its own.
         blind = PerturbedRows(distortions={"job": publication.law.distortion})
-        for place, law in enumerate((publication.law, blind)):
+        for place, law in enumerate((publication.law, blind) if number < TWINS else (publication.law,)):
             estimates = law.estimate(release, Tabulation(where=question))
             low, high = estimates.intervals(0.95)
             covered[place] += low[0] <= truth <= high[0]
-            values[number] = estimates.values[0]
+            if law is publication.law:
+                values[number] = estimates.values[0]
     return truth, values, covered
 
 
@@ -76,7 +82,7 @@ def test_intervals_cover_under_the_uniform_cap(alarm_budget):
     check = alarm_budget.draw("sampled rows cover, uniform cap", pieces=2)
     truth, values, (covered, by_twin) = replicate(SamplePerturbScale(retention=0.5), check.seed, 2_000)
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, 2_000, 0.95), check)
-    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, 2_000, 0.95), check)
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, TWINS, 0.95), check)
     alarm_budget.assert_passes(alarm_budget.mean_p_value(values, truth), check)
     alarm_budget.assert_rejects(alarm_budget.mean_p_value(values, truth * 1.04), check)
 
@@ -91,7 +97,7 @@ def test_intervals_cover_under_a_cap_by_group(alarm_budget, strict):
     design = SamplePerturbScale(retention=0.5, cap="group", strict=strict)
     _, _, (covered, by_twin) = replicate(design, check.seed, 1_000)
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, 1_000, 0.95), check)
-    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, 1_000, 0.95), check)
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, TWINS, 0.95), check)
 
 
 def test_errors_under_a_cap_by_group_are_as_large_as_stated(alarm_budget):
@@ -129,7 +135,7 @@ def test_public_counts_cover_where_sizes_are_rounded(alarm_budget):
     question = Selection((("place", (1, 3, 5, 7, 8, 9, 10, 11)),))
     _, _, (covered, by_twin) = replicate(design, check.seed, 1_000, question)
     alarm_budget.assert_passes(alarm_budget.coverage_p_value(covered, 1_000, 0.95), check)
-    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, 1_000, 0.95), check)
+    alarm_budget.assert_rejects(alarm_budget.coverage_p_value(by_twin, TWINS, 0.95), check)
 
 
 TAILED = Schema(
@@ -332,7 +338,7 @@ def test_intervals_of_one_group_cover_where_two_rows_are_kept(alarm_budget):
     question = Selection((("place", (9,)), ("job", (0,))))
     _, _, (covered, by_twin) = replicate(design, check.seed, 400, question)
     alarm_budget.assert_passes(float(binom.cdf(covered, 400, 0.85)), check)
-    alarm_budget.assert_rejects(float(binom.cdf(by_twin, 400, 0.85)), check)
+    alarm_budget.assert_rejects(float(binom.cdf(by_twin, TWINS, 0.85)), check)
 
 
 def test_independent_quotas_have_the_sizes_of_example_5(alarm_budget):

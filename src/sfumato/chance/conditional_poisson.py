@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,12 @@ TOLERANCE = 1e-13
 
 MAXIMUM_ROUNDS = 20_000
 """Rounds of the search for weights; some tens are usual, thousands when a category is nearly certain."""
+
+MOST_TO_SOLVE = 50
+"""Categories up to which a round solves for all weights at once; with more, many cheap rounds take less time."""
+
+NEAR = 0.5
+"""Relative distance of inclusion odds below which a round solves for all weights at once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +119,11 @@ class ConditionalPoisson:
         np.fill_diagonal(result, 1)
         return np.asarray(result)
 
+    @cached_property
+    def _pair_moments(self) -> tuple[Floats, Floats, Floats]:
+        """Means of ``P_u^2 P_v``, ``P_u^2 P_v^2`` and ``P_u^3 P_v``: the same whatever is scored."""
+        return self._points.mean(2, 1), self._points.mean(2, 2), self._points.mean(3, 1)
+
     def total_pairs(self, scores: Floats) -> Floats:
         """``E[t 1' 1]``: a group's total score t times the indicator of both categories, ``(n, n)``.
 
@@ -124,7 +135,7 @@ class ConditionalPoisson:
         points = self._points
         totals = points.chances @ scores
         # Outside u and v the group's score is s1 - a_u P_u - a_v P_v; u and v themselves add a_u + a_v.
-        cross = scores[:, None] * points.mean(2, 1)
+        cross = scores[:, None] * self._pair_moments[0]
         result = points.mean(1, 1, totals) - cross - cross.T + np.add.outer(scores, scores) * self.pairs
         alone = points.mean_of(points.chances * (totals[:, None] - points.chances * scores))
         np.fill_diagonal(result, alone + scores * self.inclusion)
@@ -138,10 +149,11 @@ class ConditionalPoisson:
         # Expected square of the others' total: its mean squared plus sum a^2 P (1 - P), at each point.
         others = totals**2 + chances @ squares - chances**2 @ squares
         sums = np.add.outer(scores, scores)
-        first, second, mixed = points.mean(2, 1), points.mean(2, 1, totals), points.mean(2, 2)
+        first, mixed, third = self._pair_moments
+        second = points.mean(2, 1, totals)
         # The terms that take u and v out of the others' total, and put them back as certain members.
         one_side = (
-            2 * squares[:, None] * points.mean(3, 1)
+            2 * squares[:, None] * third
             - squares[:, None] * first
             - 2 * scores[:, None] * second
             - 2 * sums * scores[:, None] * first
@@ -185,7 +197,9 @@ def fit_weights(inclusion: Floats, sizes: Integers, *, rounds: int = MAXIMUM_ROU
 
     Notes
     -----
-    Fixed point: ``w <- w * odds(wanted) / odds(current)``, which raises entropy in every round.
+    Fixed point: ``w <- w * odds(wanted) / odds(current)``, which raises entropy in every round. Near the weights, and
+    with few categories, steps of Newton's method in the logarithms of the weights: inclusion changes with these by the covariance of
+    the indicators. Where such a step leads no nearer, the next is one of the fixed point again.
 
     References
     ----------
@@ -197,29 +211,59 @@ def fit_weights(inclusion: Floats, sizes: Integers, *, rounds: int = MAXIMUM_ROU
     [1.0, 1.0, 1.0, 1.0]
     """
     occurs = inclusion > 0
-    odds = inclusion[occurs] / (1 - inclusion[occurs])
+    wanted = inclusion[occurs]
+    odds = wanted / (1 - wanted)
     different, times = np.unique(sizes, return_counts=True)
     shares = times / times.sum()
     mean_size = float(different @ shares)
     weights = odds.copy()
-    is_found = False
+    is_found, solved_from = False, math.inf
     for _ in range(rounds):
-        current = shares @ np.stack([_inclusion(weights, int(size)) for size in different])
+        # Groups of nothing, or of all, have neither law nor spread.
+        laws = {int(size): _circle(weights, int(size)) for size in different if 0 < int(size) < len(weights)}
+        current = shares @ np.stack(
+            [_inclusion(laws.get(int(size)), int(size), len(weights)) for size in different]
+        )
         ratio = odds * (1 - current) / current
-        is_found = bool(np.max(np.abs(ratio - 1)) < TOLERANCE)
+        distance = float(np.max(np.abs(ratio - 1)))
+        is_found = distance < TOLERANCE
         if is_found:
             break
+        if len(weights) <= MOST_TO_SOLVE and distance < min(NEAR, solved_from / 2):
+            parts = [
+                share * _spread(laws[int(size)])
+                for size, share in zip(different, shares, strict=True)
+                if int(size) in laws
+            ]
+            ratio, solved_from = _solved(sum(parts), wanted - current), distance
+        else:
+            solved_from = math.inf
         weights = _scaled(weights * ratio, mean_size)
     result = np.zeros_like(inclusion)
     result[occurs] = weights
     return result, is_found
 
 
-def _inclusion(weights: Floats, size: int) -> Floats:
+def _inclusion(points: _Circle | None, size: int, categories: int) -> Floats:
     """Probability that a group of ``size`` holds each category, ``(n,)``."""
-    if size in (0, len(weights)):
-        return np.full(len(weights), float(size > 0))
-    return _first_moments(_circle(weights, size))
+    if points is None:
+        return np.full(categories, float(size > 0))
+    return _real(points.masses @ points.chances)
+
+
+def _spread(points: _Circle) -> Floats:
+    """Covariance of the indicators of the categories in a group, ``(n, n)``."""
+    inclusion = _real(points.masses @ points.chances)
+    pairs = points.mean(1, 1)
+    np.fill_diagonal(pairs, inclusion)
+    return pairs - np.outer(inclusion, inclusion)
+
+
+def _solved(spread: Floats, missing: Floats) -> Floats:
+    """What to multiply the weights by, to first order, so that inclusion moves by what is missing, ``(n,)``."""
+    # A factor common to all weights changes nothing: the constant vector is the one that the covariance maps to zero.
+    constant = np.full_like(spread, np.trace(spread) / len(spread) ** 2)
+    return np.asarray(np.exp(np.clip(np.linalg.solve(spread + constant, missing), -1, 1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,17 +291,24 @@ class _Circle:
 
 
 def _circle(weights: Floats, size: int) -> _Circle:
-    number = min(len(weights) + 1, _enough_points(size))
+    roots, turned = _half_circle(min(len(weights) + 1, _enough_points(size)), size)
+    lifted = weights * roots[:, None]
+    logarithms = (np.log1p(lifted) - np.log1p(weights)).sum(axis=1)
+    masses = turned * np.exp(logarithms)
+    return _Circle(roots, masses / masses.sum().real, lifted / (1 + lifted))
+
+
+@lru_cache(maxsize=64)
+def _half_circle(number: int, size: int) -> tuple[_Complex, _Complex]:
+    """Points of the upper half, and how often each counts times its power of ``-size``; both to be read only."""
     upper = np.arange(number // 2 + 1)
     roots = np.exp(2j * math.pi * upper / number)
     # Points on the real axis are their own conjugates and count once.
     multiplicity = np.where((upper == 0) | (2 * upper == number), 1.0, 2.0)
-    lifted = weights * roots[:, None]
-    logarithms = (np.log1p(lifted) - np.log1p(weights)).sum(axis=1)
-    masses = multiplicity * np.exp(logarithms) * roots**-size
-    return _Circle(roots, masses / masses.sum().real, lifted / (1 + lifted))
+    return roots, multiplicity * roots**-size
 
 
+@lru_cache(maxsize=256)
 def _enough_points(size: int) -> int:
     """Points at which a sum of independent draws of mean ``size`` wraps around with chance ``ALIASING``.
 
@@ -267,10 +318,6 @@ def _enough_points(size: int) -> int:
     while number - (size + number) * math.log1p(number / size) > math.log(ALIASING):
         number += 1
     return number
-
-
-def _first_moments(points: _Circle) -> Floats:
-    return _real(points.masses @ points.chances)
 
 
 def _scaled(weights: Floats, size: float) -> Floats:

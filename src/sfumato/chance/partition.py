@@ -368,24 +368,26 @@ def _swap(members: list[Groups], number_of_groups: int, stream: NoiseStream, rou
     groups = np.concatenate(members)
     sizes = np.bincount(groups, minlength=number_of_groups)
     by_group = np.argsort(groups, kind="stable")
-    # A place that a smaller group does not have holds a number that is no value.
-    places = np.full((number_of_groups, int(sizes.max())), -1, np.int64)
-    places[np.arange(places.shape[1]) < sizes[:, np.newaxis]] = values[by_group]
+    # A place that a smaller group does not have holds a number that is no value. All first places, then all second ones: what is
+    # asked of every group goes through the few places of one, and not through the many groups one by one.
+    by_place = np.full((number_of_groups, int(sizes.max())), -1, np.int32)
+    by_place[np.arange(by_place.shape[1]) < sizes[:, np.newaxis]] = values[by_group]
+    places = np.ascontiguousarray(by_place.T)
     half = number_of_groups // 2
     for _ in range(rounds):
         pairs = stream.permutation(number_of_groups)
         first, second = pairs[:half], pairs[half : 2 * half]
         first_place = stream.integers_below(sizes[first])
         second_place = stream.integers_below(sizes[second])
-        leaves, enters = places[first, first_place], places[second, second_place]
-        is_allowed = ~(
-            (places[first] == enters[:, np.newaxis]).any(axis=1)
-            | (places[second] == leaves[:, np.newaxis]).any(axis=1)
-        )
-        places[first[is_allowed], first_place[is_allowed]] = enters[is_allowed]
-        places[second[is_allowed], second_place[is_allowed]] = leaves[is_allowed]
-    found_groups, found_places = np.nonzero(places >= 0)
-    found = places[found_groups, found_places]
+        leaves, enters = places[first_place, first], places[second_place, second]
+        is_refused = (places.take(first, axis=1) == enters).any(axis=0)
+        is_refused |= (places.take(second, axis=1) == leaves).any(axis=0)
+        # Who is refused keeps what is there.
+        places[first_place, first] = np.where(is_refused, leaves, enters)
+        places[second_place, second] = np.where(is_refused, enters, leaves)
+    by_place = places.T
+    found_groups, found_places = np.nonzero(by_place >= 0)
+    found = by_place[found_groups, found_places]
     order = np.argsort(found, kind="stable")
     ends = np.cumsum(np.bincount(found, minlength=len(members)))
     return np.split(found_groups[order], ends[:-1])

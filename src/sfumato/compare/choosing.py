@@ -270,14 +270,14 @@ def _reached(points: Sequence[Point], name: str) -> str:
 
 def _protects(comparison: Comparison, point: Point) -> bool:
     """People are found less often than in the table itself, on the same splits, beyond uncertainty."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     raw, mine = (
         [each for each in comparison.outcomes if each.label == label]
         for label in (RAW.label, point.candidate.label)
     )
     apart = _excess(raw) - _excess(mine)
-    half = t.ppf(0.975, len(apart) - 1) * np.sqrt((1 / len(apart) + CONTROL_SHARE) * apart.var(ddof=1))
+    half = stdtrit(len(apart) - 1, 0.975) * np.sqrt((1 / len(apart) + CONTROL_SHARE) * apart.var(ddof=1))
     return bool(apart.mean() > half)
 
 

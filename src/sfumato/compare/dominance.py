@@ -26,11 +26,11 @@ def is_better(other: Series, mine: Series) -> bool:
 
 def _is_less(apart: Floats) -> bool:
     """A mean of paired differences below zero with the stated confidence; splits overlap, which widens it."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     number = len(apart)
     spread = float(np.sqrt((1 / number + CONTROL_SHARE) * apart.var(ddof=1)))
-    return float(apart.mean()) + float(t.ppf(FOR_EACH, number - 1)) * spread < 0
+    return float(apart.mean()) + float(stdtrit(number - 1, FOR_EACH)) * spread < 0
 
 
 def beaten(series: Mapping[str, Series]) -> dict[str, bool]:

@@ -10,6 +10,8 @@ import pytest
 
 from sfumato.data.connection import SMALL
 
+pytestmark = pytest.mark.usefixtures("databases_of_their_own")
+
 DATA = ("people.csv", "--schema", "schema.toml")
 DESIGN = ("--method", "randomized-response", "--set", "retention=0.5")
 VERBS = {

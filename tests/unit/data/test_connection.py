@@ -23,6 +23,8 @@ from sfumato.data.duckdb import DuckDBEngine
 from sfumato.data.sources.parquet import rows_of_files
 from sfumato.errors import ParameterError, SourceError
 
+pytestmark = pytest.mark.usefixtures("databases_of_their_own")
+
 
 @pytest.fixture
 def opened(monkeypatch):

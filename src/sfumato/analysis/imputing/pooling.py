@@ -135,7 +135,7 @@ def pool(
     >>> round(found.estimates[0], 6), round(found.std_errors[0] ** 2, 6), round(found.degrees[0], 6)
     (2.0, 1.833333, 3.78125)
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     normal_quantile(confidence_level)  # refuses a wrong level
     values, within = (np.array(each, dtype=np.float64) for each in (estimates, variances))
@@ -160,7 +160,7 @@ def pool(
     with np.errstate(divide="ignore"):
         degrees = (number - 1) / np.square(missing)
     error = np.sqrt(total)
-    half = np.asarray(t.ppf((1 + confidence_level) / 2, degrees)) * error
+    half = np.asarray(stdtrit(degrees, (1 + confidence_level) / 2)) * error
     middle = values.mean(axis=0)
     called = tuple(names) if names is not None else tuple(str(place + 1) for place in range(middle.size))
     if len(called) != middle.size:

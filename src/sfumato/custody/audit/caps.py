@@ -53,7 +53,7 @@ def check_caps(
     The share right with the person, minus the cap at the share right without, is held against its error: over releases with splits
     of their own by Student's t, on one release with people alike as one observation.
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
     found = []
     for name in (TOP, LINKABLE):
@@ -87,7 +87,7 @@ def check_caps(
         )
         mean = float(np.mean(over))
         cap = difference.present - mean
-        p_value = float(t.sf(mean / max(error, least), freedom))
+        p_value = float(stdtr(freedom, -mean / max(error, least)))
         found.append(
             LawCheck(
                 f"proved cap of {name}",

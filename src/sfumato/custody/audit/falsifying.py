@@ -248,11 +248,11 @@ def fisher(p_values: list[float]) -> float:
     >>> round(fisher([0.05, 0.05]), 4), fisher([1.0, 1.0]), fisher([0.5, 0.0])
     (0.0175, 1.0, 0.0)
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtrc
 
     if min(p_values) <= 0:
         return 0.0
-    return float(chi2.sf(-2 * sum(math.log(each) for each in p_values), 2 * len(p_values)))
+    return float(chdtrc(2 * len(p_values), -2 * sum(math.log(each) for each in p_values)))
 
 
 def _neighbours_tried(

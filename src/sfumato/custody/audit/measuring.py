@@ -228,7 +228,7 @@ def _half_width(one: Scored, other: Scored, trial: Trial, *, is_share: bool) -> 
 
     Few kinds of people know their own spread badly, which Student's t allows for.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     scored = ((one, trial.present), (other, trial.absent))
     kinds = [side.kinds[each.over] for each, side in scored]
@@ -247,7 +247,7 @@ def _half_width(one: Scored, other: Scored, trial: Trial, *, is_share: bool) -> 
                 for (each, _), of_side in zip(scored, kinds, strict=True)
             )
         )
-    return float(t.ppf(0.975, freedom) * error)
+    return float(stdtrit(freedom, 0.975) * error)
 
 
 @dataclass(frozen=True)

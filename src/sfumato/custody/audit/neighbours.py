@@ -96,11 +96,11 @@ def _best_threshold(one: Floats, other: Floats, growth: float, delta: float, lev
 
 def _limit(successes: int, trials: int, level: float, *, is_upper: bool) -> float:
     """One-sided exact limit of a probability (Clopper and Pearson 1934)."""
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     if is_upper:
-        return 1.0 if successes >= trials else float(beta.ppf(1 - level, successes + 1, trials - successes))
-    return 0.0 if successes == 0 else float(beta.ppf(level, successes, trials - successes + 1))
+        return 1.0 if successes >= trials else float(betaincinv(successes + 1, trials - successes, 1 - level))
+    return 0.0 if successes == 0 else float(betaincinv(successes, trials - successes + 1, level))
 
 
 def statistic_between(release: Release, one: PrivateTable, other: PrivateTable) -> Callable[[Release], float]:

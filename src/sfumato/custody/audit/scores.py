@@ -297,13 +297,13 @@ def over_releases(
     people
         Where both are shares of people, of how many in each release: releases that happen to agree are no certainty.
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     each = present - absent
     number = len(each)
     if number < 2:
         return Difference(float(present.mean()), float(absent.mean()), float("-inf"), float("inf"))
-    half = float(t.ppf(0.975, number - 1) * np.sqrt((1 / number + shares) * each.var(ddof=1)))
+    half = float(stdtrit(number - 1, 0.975) * np.sqrt((1 / number + shares) * each.var(ddof=1)))
     if people is not None:
         errors = [
             lone_error(float(side.mean()), number * one)

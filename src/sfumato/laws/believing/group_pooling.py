@@ -88,14 +88,17 @@ def pooled_counts(
     total = float(published.sum())
     # The first step gives them the published total.
     current = np.ones(published.shape) if start is None else start
+    given = None if toward is None else overall_rows * toward
+    backward = [transposed(each) for each in matrices]
+    # Tens of thousands of steps are usual where leanings are judged: each writes over what the last one left.
+    ratio, move = np.empty(published.shape), np.empty(published.shape)
     for _ in range(steps):
-        linked = linked_counts(published, matrices, current)
-        groups = linked.sum(axis=-1, keepdims=True)
-        if toward is None:
-            following = groups * shares_with_overall(linked, overall_rows)
-        else:
-            following = groups * (linked + overall_rows * toward) / (groups + overall_rows)
-        moved = float(np.abs(following - current).sum())
+        following = _linked(published, matrices, backward, current, ratio)
+        groups = following.sum(axis=-1, keepdims=True)
+        following += _rows_alike(following, overall_rows) if given is None else given
+        following *= groups / (groups + overall_rows)
+        np.subtract(following, current, out=move)
+        moved = float(np.abs(move, out=move).sum())
         current = following
         if moved <= TOLERANCE * total:
             break
@@ -146,9 +149,27 @@ def linked_counts(published: Floats, matrices: Sequence[AxisMatrix], prior: Floa
     >>> linked_counts(np.array([10.0, 0.0]), [kept], np.array([5.0, 5.0])).round(9).tolist()
     [9.0, 1.0]
     """
+    backward = [transposed(each) for each in matrices]
+    return _linked(published, matrices, backward, prior, np.empty(published.shape))
+
+
+def _linked(
+    published: Floats,
+    matrices: Sequence[AxisMatrix],
+    backward: Sequence[AxisMatrix],
+    prior: Floats,
+    ratio: Floats,
+) -> Floats:
+    """The counts of :func:`linked_counts`; ``backward`` are the matrices transposed, and ``ratio`` is written over."""
     expected = contract(prior, matrices)
-    ratio = np.divide(published, expected, out=np.zeros_like(expected), where=expected > 0)
-    return np.asarray(prior * contract(ratio, [transposed(each) for each in matrices]))
+    if expected.min(initial=1.0) > 0:
+        np.divide(published, expected, out=ratio)
+    else:
+        ratio.fill(0.0)
+        np.divide(published, expected, out=ratio, where=expected > 0)
+    linked = contract(ratio, backward)
+    # Where no axis was distorted it is the ratio itself, which the next step writes over.
+    return np.multiply(linked, prior, out=None if linked is ratio else linked)
 
 
 def shares_with_overall(counts: Floats, overall_rows: float) -> Floats:
@@ -166,9 +187,14 @@ def shares_with_overall(counts: Floats, overall_rows: float) -> Floats:
     >>> shares_with_overall(np.array([[10.0, 30.0], [0.0, 0.0]]), 1.0)[1].tolist()
     [0.25, 0.75]
     """
-    overall = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
-    padded = counts + overall_rows * overall / overall.sum()
+    padded = counts + _rows_alike(counts, overall_rows)
     return np.asarray(padded / padded.sum(axis=-1, keepdims=True))
+
+
+def _rows_alike(counts: Floats, rows: float) -> Floats:
+    """So many rows with the overall shares, ``(values,)``."""
+    overall = counts.reshape(-1, counts.shape[-1]).sum(axis=0)
+    return np.asarray(rows * overall / overall.sum())
 
 
 def occupied_groups(occupied: OccupiedCounts, number_of_exact: int) -> tuple[Integers | None, Floats]:
