@@ -46,7 +46,8 @@ class IndependenceTest(Charted):
         By how much noise multiplies the plain statistic on average; about that many times more rows are
         needed for the power of the private table. Of published rows it is not a number: what was lost there is in the law.
     wald, wald_degrees, wald_p_value
-        Another test of the same, better where the covariance is well known.
+        Another test of the same, which weighs what is left over by how well it is known: it finds more where noise is much stronger in
+        some cells than in others, and needs a well-known covariance. Degrees are a fraction where noise has heavy tails.
     detectable, detectable_without_noise
         Least size of an association, as Cramér's V, that the test finds in four of five releases at 5 %, and that it would
         find in the private table. The first is not a number where the law does not tell it.
@@ -67,7 +68,7 @@ class IndependenceTest(Charted):
     pearson: float
     design_effect: float
     wald: float
-    wald_degrees: int
+    wald_degrees: float
     wald_p_value: float
     detectable: float
     detectable_without_noise: float
@@ -91,7 +92,7 @@ class IndependenceTest(Charted):
         lines = [
             f"{'Mutual independence' if len(self.of) > 2 else 'Independence'} of {' and '.join(self.of)}{given} in the population",
             f"{named} {show_cell(self.statistic)} on {show_cell(self.degrees)} degrees, p = {self.p_value:.3g}",
-            f"Wald {show_cell(self.wald)} on {self.wald_degrees}, p = {self.wald_p_value:.3g}",
+            f"Wald {show_cell(self.wald)} on {show_cell(self.wald_degrees)}, p = {self.wald_p_value:.3g}",
             self._power(),
             f"({self.method}, law {self.law})",
         ]
@@ -187,7 +188,7 @@ def independence(
         tested.pearson,
         tested.design_effect,
         tested.wald,
-        tested.free,
+        tested.wald_degrees,
         tested.wald_p_value,
         *reach,
         cells.source.method,
@@ -198,12 +199,12 @@ def independence(
 
 
 def _wald_notes(table: GroupTable) -> tuple[str, ...]:
-    """That Wald's test, which needs every count to be well known, rejects too often in tables with hardly any rows in places."""
+    """That Wald's test, which needs the covariance to be well known, may reject too often in tables with hardly any rows in places."""
     few = int((table.fitted() < FEW_EXPECTED).sum())
     if not few:
         return ()
     return (
-        f"{few:,} of {table.counts.values.size:,} expected counts are below {FEW_EXPECTED}: Wald's test then rejects too often, go by the corrected one",
+        f"{few:,} of {table.counts.values.size:,} expected counts are below {FEW_EXPECTED}: Wald's test may then reject too often, go by the corrected one",
     )
 
 
@@ -338,7 +339,7 @@ def _of_published(
         tested.pearson,
         math.nan,
         tested.wald,
-        tested.free,
+        tested.wald_degrees,
         tested.wald_p_value,
         detectable,
         without,

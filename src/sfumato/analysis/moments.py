@@ -13,8 +13,9 @@ from sfumato.analysis.asking import Countable, ask_cells, keep_cells
 from sfumato.analysis.differentiation import differentiate
 from sfumato.analysis.number_ranges import sets_of
 from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
+from sfumato.analysis.quantile_ends import quantile_of_bins, quantile_of_numbers
 from sfumato.analysis.routine import carry, leaning
-from sfumato.analysis.scored_counts import ScoredCounts, bins_around
+from sfumato.analysis.scored_counts import ScoredCounts
 from sfumato.analysis.scores import Scores, score
 from sfumato.analysis.within_bounds import are_certain, are_loose, beyond_box, claim_of, note_of_bounds
 from sfumato.errors import NoSolutionError, ParameterError
@@ -127,7 +128,8 @@ def quantile(
 
     Of ordered categories that are no numbers it is a category: the numbers are places in the list, from 1 on, and the
     result has the labels. Within a bin rows are spread evenly; ``lowest`` and ``highest`` of the result hold wherever they lie. The
-    interval is every number whose share below is not rejected: no density has to be estimated.
+    interval is every number whose share below is not rejected: no density has to be estimated. About a population a number is judged by
+    the draw of a table in which it is the quantile, so that the top is not ruled out because nobody of a small group was drawn there.
     """
     refuse_unknown_target(target)
     if not 0 < share < 1:
@@ -137,7 +139,7 @@ def quantile(
         )
     labels = _places(release.schema[attribute]) if scores is None else None
     asked = _scored(release, attribute, where, scores or labels)
-    find = _quantile_of_bins if asked.numbers.is_binned else _quantile_of_numbers
+    find = quantile_of_bins if asked.numbers.is_binned else quantile_of_numbers
     half_width = normal_quantile(confidence_level)
     value, low, high, hidden = find(asked.counts, asked.numbers, share, half_width, target)
     if asked.sets is not None:
@@ -244,78 +246,6 @@ def _carried(value: float, gradient: Floats, counts: Estimates, target: Target) 
 def _interval(found: Estimates, confidence_level: float) -> tuple[float, float]:
     low, high = found.intervals(confidence_level)
     return float(low[0]), float(high[0])
-
-
-def _excess(counts: Estimates, weights: Floats, target: Target) -> tuple[float, float]:
-    """Sum of count times weight, and its standard error."""
-    combined = counts.linear(weights[None, :])
-    drawn = max(float(weights**2 @ counts.values), 0.0) if target == "population" else 0.0
-    return float(combined.values[0]), math.sqrt(float(combined.variances[0]) + drawn)
-
-
-Found = tuple[float, float, float, tuple[float, float] | None]
-
-
-def _quantile_of_bins(
-    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
-) -> Found:
-    from scipy.optimize import isotonic_regression
-
-    edges = np.append(numbers.lows, numbers.highs[-1])
-    below = np.concatenate([[0.0], np.cumsum(counts.values)])
-    rising = np.clip(isotonic_regression(below).x, 0, below[-1])
-    value = float(np.interp(share * below[-1], rising, edges))
-    kept = [
-        (place, at)
-        for place in range(counts.values.size)
-        for at in _kept_within(counts, place, share, half_width, target)
-    ]
-    ends = [float(edges[place] + at * (edges[place + 1] - edges[place])) for place, at in kept]
-    low, high = min([*ends, value]), max([*ends, value])
-    return value, low, high, bins_around(edges, low, high)
-
-
-def _kept_within(
-    counts: Estimates, place: int, share: float, half_width: float, target: Target
-) -> list[float]:
-    """Where in a bin (0 to 1) the set of numbers that are not rejected begins or ends.
-
-    The rows below a point of the bin, less the share of all, are linear in the point, their variance is
-    quadratic: the ends are roots of a quadratic, or the bin's own.
-    """
-
-    def margin(at: float) -> float:
-        weights = np.where(np.arange(counts.values.size) < place, 1.0, 0.0)
-        weights[place] = at
-        value, error = _excess(counts, weights - share, target)
-        return (half_width * error) ** 2 - value**2
-
-    start, middle, end = margin(0.0), margin(0.5), margin(1.0)
-    second = 2 * (start + end - 2 * middle)
-    roots = np.roots([second, end - start - second, start])
-    inside = [float(each.real) for each in roots if abs(each.imag) < 1e-9 and 0 <= each.real <= 1]
-    return [*inside, *(at for at, left in ((0.0, start), (1.0, end)) if left >= 0)]
-
-
-def _quantile_of_numbers(
-    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
-) -> Found:
-    """The first number with at least that share of rows up to it; kept are those that could be it."""
-    order = np.argsort(numbers.values)
-    kept = []
-    value = float(numbers.values[order[-1]])
-    is_found = False
-    upto = np.zeros(counts.values.size)
-    before = -math.inf, 0.0
-    for place in order:
-        upto[place] = 1.0
-        excess, error = _excess(counts, upto - share, target)
-        if not is_found and excess >= 0:
-            value, is_found = float(numbers.values[place]), True
-        if excess >= -half_width * error and before[0] <= half_width * before[1]:
-            kept.append(float(numbers.values[place]))
-        before = excess, error
-    return value, min([*kept, value]), max([*kept, value]), None
 
 
 def _result(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +32,9 @@ class ResidualTest:
         Degrees of freedom of the model.
     design_effect
         By how much noise multiplies the plain statistic on average.
-    wald, wald_p_value
-        Another test of the same, better where the covariance is well known.
+    wald, wald_degrees, wald_p_value
+        Another test of the same, which weighs what is left over by how well it is known: better where noise is much stronger in
+        some cells than in others. Degrees are those of the model, or fewer where noise has heavy tails.
     """
 
     statistic: float
@@ -44,6 +44,7 @@ class ResidualTest:
     free: int
     design_effect: float
     wald: float
+    wald_degrees: float
     wald_p_value: float
 
     @property
@@ -94,7 +95,12 @@ def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> Residu
     To first order the fitted counts move with the estimated ones by ``Q = diag(mu) X (X' diag(mu) X)^-1 X'``, so the residuals have
     covariance ``C = (I - Q) Cov (I - Q)'``, where Cov is that of the counts about the population. With ``G = D^-1/2 C D^-1/2``, D the
     fitted counts, ``X2 tr(G) / tr(G^2)`` is referred to chi-square on ``tr(G)^2 / tr(G^2)`` degrees. Where the law states heavier tails than
-    normal ones, half of what they add to the variance of X2 is added to ``tr(G^2)``; Wald's test does not know of them.
+    normal ones, half of what they add to the variance of X2 is added to ``tr(G^2)``.
+
+    Wald's test divides by C, and what it divides by must not be small by accident: a cell without a row has no draw at its estimated
+    count, and would count as known. There the draw is that of the model, by which ``G = I + D^-1/2 (I - Q) Cov_law (I - Q)' D^-1/2``, the
+    law's part cut where it is below zero: no eigenvalue is below 1, so without noise this is Pearson's statistic, and never more than it.
+    Heavy tails lower its degrees in the same way.
 
     References
     ----------
@@ -133,7 +139,7 @@ def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> Residu
     if not counts.covariance.any():
         # Counted, not estimated: rows are one multinomial draw, which Pearson's statistic is made for.
         statistic, degrees, trace = pearson, float(free), float(free)
-    wald = float(residuals @ np.linalg.pinv(scaled, hermitian=True) @ residuals)
+    wald, wald_degrees = _wald(counts, residuals, rest / roots[:, None])
     return ResidualTest(
         statistic,
         degrees,
@@ -142,8 +148,31 @@ def judge_residuals(counts: Estimates, fitted: Floats, design: Floats) -> Residu
         free,
         trace / free,
         wald,
-        float(chdtrc(free, wald)) if wald >= 0 else math.nan,
+        wald_degrees,
+        float(chdtrc(wald_degrees, wald)),
     )
+
+
+def _wald(counts: Estimates, residuals: Floats, free: Floats) -> tuple[float, float]:
+    """Wald's statistic and its degrees, where rows are drawn as the model says.
+
+    Parameters
+    ----------
+    counts
+        Of all cells.
+    residuals
+        What the model leaves over, in units in which the model's draw has variance 1 in every direction, ``(free,)``.
+    free
+        How they are made of the counts, ``(cells, free)``.
+    """
+    noise, directions = np.linalg.eigh(free.T @ np.asarray(counts.covariance) @ free)
+    # An unbiased covariance need not be positive.
+    known = directions / np.sqrt(1 + np.clip(noise, 0, None))
+    statistic, degrees = float(np.square(residuals @ known).sum()), residuals.size
+    if counts.fourth_cumulants is None:
+        return statistic, degrees
+    squares = degrees + float(np.square(np.square(free @ known).sum(axis=1)) @ counts.fourth_cumulants) / 2
+    return statistic * degrees / squares, degrees**2 / squares
 
 
 def _noncentrality(degrees: float) -> float:

@@ -72,7 +72,7 @@ def counts(
         Literal["bonferroni", "max-t"] | None,
         typer.Option(
             "--simultaneous",
-            help="Intervals that hold all together: for any errors, or narrower, from their correlation.",
+            help="Intervals that hold all together: however errors go together, or narrower, from their correlation.",
         ),
     ] = None,
     target: TargetName = "table",

@@ -14,7 +14,9 @@ from sfumato.values.certainty import Certainty
 from sfumato.values.estimates import Estimates, normal_quantile
 
 Simultaneous = Literal["bonferroni", "max-t"]
-"""``bonferroni``: for any errors; ``max-t``: narrower, from the correlation of nearly normal errors."""
+"""``bonferroni``: however errors go together; ``max-t``: narrower, from the correlation of nearly normal errors.
+
+Either is as good as the intervals of single numbers are at the higher level that it asks for."""
 
 DRAWS = 20_000
 """Of the largest error. The probability of missing is then off by about 0.0015 at 95 %."""

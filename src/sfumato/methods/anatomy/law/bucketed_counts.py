@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -21,16 +21,18 @@ from sfumato.laws.asking import (
     satisfying,
     shape_of,
 )
-from sfumato.laws.base import Published
+from sfumato.laws.asking.interval_ends import Spread
+from sfumato.laws.base import Published, Target
 from sfumato.methods.anatomy.law.composition import (
     BUCKET,
     ROWS,
     BucketComposition,
     spreads_of_cells,
 )
+from sfumato.methods.anatomy.law.rare_ends import RareEnds, moments_of_cells
 from sfumato.values.arrays import Floats, Integers
 from sfumato.values.certainty import Certainties, Certainty, all_claim
-from sfumato.values.estimates import Estimates
+from sfumato.values.estimates import Estimates, Limits
 from sfumato.values.selection import Tabulation
 
 DRAWN_IN = 4.0
@@ -119,6 +121,32 @@ class BucketedCounts(Formula):
         found = np.clip(np.diagonal(blocks, axis1=1, axis2=2), 0, None)
         return found.ravel()[self._order(asked)]
 
+    def limits(self, asked: Tabulation, target: Target) -> Limits | None:
+        """Beyond 95 %, ends about the table that are judged by how rows are dealt to buckets where the truth would be."""
+        if (
+            target != "table"
+            or not self.is_unbiased
+            or not self.is_joint(asked)
+            or self.buckets.are_values_many
+        ):
+            return None
+        spread, usual = (Spread(partial(each, asked)) for each in (self._leaning, self._usual))
+        return RareEnds(self.values(asked), spread, usual)
+
+    def _leaning(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """Variances, and third moments by variances where no value is more frequent in a cell than elsewhere.
+
+        There, because it is rows of other values that make an estimate of nobody too large, and a large one says that these are few.
+        """
+        slopes = moments_of_cells(self.buckets, self._expected(asked), self._outputs(asked))[1]
+        return self.variances(asked), slopes.ravel()[self._order(asked)]
+
+    def _usual(self, asked: Tabulation) -> tuple[Floats, Floats]:
+        """Counts if no value were more frequent in a cell than elsewhere, and their variances then."""
+        expected, order = self._expected(asked), self._order(asked)
+        variances = moments_of_cells(self.buckets, expected, self._outputs(asked))[0]
+        return (expected @ self._weights(asked).T).ravel()[order], variances.ravel()[order]
+
     def certainty(self, asked: Tabulation, number: int) -> Certainties:
         """Exact margins, and exactly nothing where no row has the public values or nobody the sensitive ones."""
         if not self.is_joint(asked):
@@ -187,12 +215,15 @@ class BucketedCounts(Formula):
 
     def _estimated(self, asked: Tabulation) -> Floats:
         """Estimated rows of every value in every public cell, drawn in, ``(cells, values)``."""
-        counted = self.weighted_counts(asked)
-        # Every row counts once, over all values of its bucket.
-        shares = counted.sum(axis=1, keepdims=True) / self.number_of_rows
-        expected = shares * self.buckets.totals
-        found = self.buckets.estimates(counted)
+        expected = self._expected(asked)
+        found = self.buckets.estimates(self.weighted_counts(asked))
         return np.asarray(expected + self._kept_of_association * (found - expected))
+
+    def _expected(self, asked: Tabulation) -> Floats:
+        """Rows of every value in every public cell if no value were more frequent there than elsewhere, ``(cells, values)``."""
+        # Every row counts once, over all values of its bucket.
+        shares = self.weighted_counts(asked).sum(axis=1, keepdims=True) / self.number_of_rows
+        return np.asarray(shares * self.buckets.totals)
 
     @cached_property
     def _kept_of_association(self) -> Floats:

@@ -287,6 +287,17 @@ class BucketComposition:
         """The diagonal of ``left @ Cov(A'Km) @ left'`` for several spreads, ``(n, n_left)``, in less time than all of it."""
         return np.stack([((left @ self._dealing(each)) * left).sum(axis=1) for each in spreads])
 
+    def moments_of_places(self, outputs: Floats) -> tuple[Floats, Floats]:
+        """Second and third central moments, over the places of each value, of what a row there counts, ``(values, outputs)``."""
+        raw = np.zeros((3, self.number_of_values, len(outputs)))
+        for incidence, scales in self._incidence():
+            sizes = incidence.sum(axis=1)
+            counted = incidence @ outputs.T / sizes[:, np.newaxis]
+            places = (incidence * (scales * sizes**2)[:, np.newaxis]).T
+            raw += np.stack([places @ counted**power for power in (1, 2, 3)])
+        first, second, third = raw / np.maximum(self.totals, 1)[:, np.newaxis]
+        return second - first**2, third - 3 * first * second + 2 * first**3
+
     def weighted_counts(self, buckets: Integers, cells: Integers, number_of_cells: int) -> Floats:
         """``A'Km`` for the predicates "the row is in this cell", ``(cells, values)``.
 
