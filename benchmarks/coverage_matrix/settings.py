@@ -55,6 +55,8 @@ SETTINGS: tuple[Setting, ...] = (
         "randomized-response",
         {"retention": 0.3, "attributes": ["job", "sex", "school"]},
     ),
+    # Counts that are off by a row or not at all: what few values they take decides how often intervals hold.
+    Setting("randomized-response-light", "randomized-response", {"retention": 0.97}),
     Setting("sample-perturb-scale", "sample-perturb-scale", {"retention": 0.5}),
     Setting("sample-perturb-scale-group", "sample-perturb-scale", {"retention": 0.5, "cap": "group"}),
     Setting("sample-perturb-scale-rounded", "sample-perturb-scale", {"retention": 0.5, "strict": False}),
