@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.values.arrays import Floats
+from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.ends import combined_ends
 from sfumato.values.score_intervals import score_limits
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sfumato.values.estimates import Estimates
 
 MOST_PARTS = 3
-"""Numbers that take few values whose misses are added up in what they are combined to; those of more average out."""
+"""Numbers that take few values whose misses are added up in what they are combined to; of more that would be too much."""
 
 UNKNOWN = 1e100
 """In place of a covariance that is not known, of which nothing cancels."""
@@ -76,9 +76,7 @@ class Terms:
         """
         if not isinstance(estimates.limits, Stepwise):
             return None
-        left = ((bottom @ np.nan_to_num(covariance, nan=UNKNOWN)) * bottom).sum(axis=1)
-        largest = (np.abs(bottom) @ estimates.standard_errors) ** 2
-        is_known = np.abs(left) <= ROUNDING * bottom.shape[1] * largest
+        is_known = np.where(bottom != 0, estimates.is_exact, True).all(axis=1) | _cancels(bottom, covariance)
         return cls(
             estimates, np.where(is_known, 1.0, 0.0)[:, None] * top / (bottom @ estimates.values)[:, None]
         )
@@ -113,7 +111,7 @@ class Terms:
         below, above = (np.full(len(self.weights), np.nan) for _ in range(2))
         # What is known has no error.
         unsure = np.where(self.estimates.is_exact, 0.0, self.weights)
-        numbers = np.count_nonzero(unsure, axis=1)
+        numbers = np.where(self._are_known(), 0, np.count_nonzero(unsure, axis=1))
         for number in range(1, (1 if is_part else MOST_PARTS) + 1):
             chosen = numbers == number
             level = 1 - (1 - confidence_level) / number
@@ -122,6 +120,12 @@ class Terms:
                 low, high = combined_ends(unsure[chosen], -few[0], few[1])
                 below[chosen], above[chosen] = -low, high
         return below * (1 + ROUNDING), above * (1 + ROUNDING)
+
+    def _are_known(self) -> Booleans:
+        """Which combinations are known though their terms are not, but for rounding: all cells of a known group, a number less itself."""
+        if self.estimates.covariance is None:
+            return np.zeros(len(self.weights), bool)
+        return _cancels(self.weights, self.estimates.covariance)
 
     def _smooth_reaches(self, combination: Estimates, confidence_level: float) -> tuple[Floats, Floats]:
         """The same as if no number took few values."""
@@ -163,6 +167,13 @@ class Terms:
         quantiles = estimates.quantiles(confidence_level)
         values = estimates.values
         return np.maximum(values - low, 0) / quantiles, np.maximum(high - values, 0) / quantiles
+
+
+def _cancels(weights: npt.NDArray[Any], covariance: Floats) -> Booleans:
+    """Whether errors cancel in combinations until nothing but rounding is left, ``(k,)``; not where there was no error to begin with."""
+    left = ((weights @ np.nan_to_num(covariance, nan=UNKNOWN)) * weights).sum(axis=1)
+    apart = np.abs(weights) @ np.sqrt(np.clip(np.nan_to_num(np.diagonal(covariance)), 0, None))
+    return np.asarray(np.abs(left) < ROUNDING * weights.shape[1] * apart**2)
 
 
 def _few_of(estimates: Estimates, confidence_level: float, *, is_part: bool) -> tuple[Floats, Floats] | None:

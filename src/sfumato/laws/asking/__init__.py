@@ -2,7 +2,7 @@
 
 from sfumato.laws.asking.binomial import binomial_limits, unseen_variance
 from sfumato.laws.asking.feasible import feasible, feasible_by_group
-from sfumato.laws.asking.few_steps import FewSteps, chances_of_being_seen
+from sfumato.laws.asking.few_steps import FewSteps, chances_of_being_seen, largest_chances
 from sfumato.laws.asking.formula import LARGEST_COVARIANCE, Formula, answer, for_population, without_errors
 from sfumato.laws.asking.joint_counts import JointCounts
 from sfumato.laws.asking.questions import (
@@ -40,6 +40,7 @@ __all__ = [
     "feasible_by_group",
     "for_population",
     "indicator",
+    "largest_chances",
     "names_of",
     "order_of",
     "require_small",

@@ -74,7 +74,7 @@ class FewSteps:
 
     >>> limits = FewSteps(*(np.array([each]) for each in (3.0, 1_000.0, 0.9, 0.001)))
     >>> [each.tolist() for each in limits(0.95)]
-    [[0.0], [7.0]]
+    [[0.0], [4.0]]
     """
 
     seen: Floats
@@ -129,16 +129,46 @@ def chances_of_being_seen(distortion: AxisMatrix, selector: AxisMatrix, size: in
     --------
     >>> ratings = np.array([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     >>> [each.round(1).tolist() for each in chances_of_being_seen(ratings, None, 3)]
-    [[0.9, 0.8, nan], [0.1, 0.1, nan]]
+    [[0.9, 0.8, 0.8], [0.1, 0.1, nan]]
     """
+    entries = _by_true(distortion, selector, size)
+    if entries is None:
+        return _two_chances(distortion, selector, size)
+    return _only_value(*entries), _only_value(entries[0], ~entries[1])
+
+
+def largest_chances(distortion: AxisMatrix, selector: AxisMatrix, size: int) -> tuple[Floats, Floats]:
+    """The largest chance with which a row of each sum of categories is published as one of them, and any other row; ``(k,)`` each.
+
+    Examples
+    --------
+    >>> ratings = np.array([[0.9, 0.1, 0.0], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
+    >>> [each.round(1).tolist() for each in largest_chances(ratings, None, 3)]
+    [[0.9, 0.8, 0.8], [0.1, 0.1, 0.1]]
+    """
+    entries = _by_true(distortion, selector, size)
+    if entries is None:
+        return _two_chances(distortion, selector, size)
+    chances, is_inside = entries
+    inside, outside = (np.max(chances, axis=0, where=each, initial=0.0) for each in (is_inside, ~is_inside))
+    return inside, outside
+
+
+def _by_true(distortion: AxisMatrix, selector: AxisMatrix, size: int) -> tuple[Floats, Booleans] | None:
+    """For every category how likely it is published as one of each sum, and whether it is one; None where two values say it all."""
     if isinstance(distortion, TwoValued) and (selector is None or isinstance(selector, TwoValued)):
         # The product would take the square of a long category list.
-        number = size if selector is None or selector.columns is None else len(selector.columns)
-        return np.full(number, distortion.diagonal), np.full(number, distortion.elsewhere)
+        return None
     chosen = np.eye(size) if selector is None else selector
     chosen = chosen.dense(size) if isinstance(chosen, TwoValued) else chosen
-    by_true = contract(chosen, [transposed(distortion)])
-    return _only_value(by_true, chosen == 1), _only_value(by_true, chosen == 0)
+    return contract(chosen, [transposed(distortion)]), np.asarray(chosen == 1)
+
+
+def _two_chances(distortion: AxisMatrix, selector: AxisMatrix, size: int) -> tuple[Floats, Floats]:
+    assert isinstance(distortion, TwoValued)
+    columns = selector.columns if isinstance(selector, TwoValued) else None
+    number = size if columns is None else len(columns)
+    return np.full(number, distortion.diagonal), np.full(number, distortion.elsewhere)
 
 
 def _only_value(chances: Floats, is_meant: Booleans) -> Floats:

@@ -174,3 +174,41 @@ def test_a_sum_that_varies_by_much_has_its_score_interval():
     value, spread = found.values, found.limits.spread.both
     expected = score_limits(value, *spread, 1.959963984540054)
     assert [each.tolist() for each in found.intervals(0.95)] == [each.tolist() for each in expected]
+
+
+def test_what_is_known_though_its_parts_are_not_stays_known():
+    """Both cells of a group of twelve, asked as one and added up, and a cell less itself."""
+    published = formula(np.array([[10.0, 2.0], [29.0, 1.0]]), None, LIGHT)
+    cells = (where(a=(0,), b=(0,)), where(a=(0,), b=(1,)))
+    for found in (
+        answer(published, cells, "table", np.array([[1.0, 1.0]])),
+        answer(published, cells, "table").linear(np.array([[1.0, 1.0]])),
+        answer(published, (cells[1], cells[1]), "table").linear(np.array([[1.0, -1.0]])),
+    ):
+        low, high = found.intervals(0.95)
+        assert high[0] - low[0] < 1
+
+
+def test_cells_of_a_table_are_judged_as_if_asked_by_themselves():
+    """Of a matrix in which the last category alone is gained with one chance: the first two are estimated, the last is not."""
+    matrix = np.array([[0.95, 0.0, 0.05], [0.25, 0.7, 0.05], [0.0, 0.1, 0.9]])
+    published = formula(np.array([20.0, 6.0, 4.0]), matrix)
+    table = answer(published, (Tabulation(by=("a",)),), "table").intervals(0.95)
+    for code in range(3):
+        alone = answer(published, (where(a=(code,)),), "table").intervals(0.95)
+        assert [each[code] for each in table] == [each[0] for each in alone]
+    expected = few(4, 30, 0.9, 0.05)(0.95)
+    assert (table[0][2], table[1][2]) == pytest.approx((expected[0][0], expected[1][0]))
+
+
+def test_three_numbers_that_hardly_vary_reach_as_far_as_their_ends_and_four_do_not():
+    """A third of what may be missed for each; of four that would be too much, and the sum has its score interval."""
+    published = formula(np.tile([[11.0, 1.0]], (4, 1)), None, LIGHT)
+    ends = few(1, 12, 0.98, 0.01)(1 - 0.05 / 3)
+    for number in (3, 4):
+        cells = tuple(where(a=(each,), b=(1,)) for each in range(number))
+        low, high = answer(published, cells, "table").linear(np.ones((1, number))).intervals(0.95)
+        if number == 3:
+            assert (low[0], high[0]) == pytest.approx((3 * ends[0][0], 3 * ends[1][0]), abs=1e-9)
+        else:
+            assert high[0] - low[0] < 4 * (ends[1][0] - ends[0][0]) / 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from sfumato.chance.distortion import AxisMatrix, contract
-from sfumato.laws.asking import FewSteps, chances_of_being_seen
-from sfumato.values.arrays import Floats
+from sfumato.laws.asking import FewSteps, chances_of_being_seen, largest_chances
+from sfumato.values.arrays import Booleans, Floats
 from sfumato.values.estimates import Limits
 
 
@@ -55,13 +56,44 @@ class SeenCells:
             along = [-1 if each == axis else 1 for each in range(seen.ndim)]
             kept, gained = kept * chances[0].reshape(along), gained * chances[1].reshape(along)
         shown, kept, gained = seen.ravel(), kept.ravel(), gained.ravel()
-        if len(self.matrices) == 1 and not np.isnan(gained).any():
+        # Of several attributes the product of chances is that of rows outside in all of them, and there are others.
+        is_estimated = np.isnan(gained) | (len(self.matrices) > 1)
+        if not is_estimated.any():
             return FewSteps(shown, self.rows, kept, gained)
         true = np.clip(estimates, 0, self.rows)
-        others = _two_digits(np.clip(shown - kept * true, 0, None))
-        outside = self.rows - np.round(true)
-        mean = np.divide(others, outside, out=np.zeros_like(others), where=outside > 0)
-        return FewSteps(shown, self.rows, kept, np.where(mean < kept, mean, np.nan), besides)
+        others = np.clip(shown - kept * true, 0, None)
+        # All may seem to be of the cell; then one of them may be none of it.
+        outside = np.maximum(self.rows - np.round(true), 1)
+
+        def steps(rows_gained: Floats, more: Limits) -> FewSteps:
+            mean = _two_digits(rows_gained) / outside
+            chances = np.where(is_estimated, np.where(mean < kept, mean, np.nan), gained)
+            return FewSteps(shown, self.rows, kept, chances, partial(_of_estimated, is_estimated, more))
+
+        # A row that came over counts as one of the cell, and nothing seems to be gained then: a row more may have been.
+        return steps(others, steps(others + self._largest_of_one(), besides))
+
+    def _largest_of_one(self) -> Floats:
+        """The largest chance with which a row of another cell is published in each, ``(cells,)``."""
+        shape = contract(self.counts, self.selectors).shape
+        either: Floats = np.ones(shape)
+        most: Floats = np.zeros(shape)
+        for axis, matrix in self.matrices.items():
+            along = [-1 if each == axis else 1 for each in range(len(shape))]
+            inside, outside = (
+                each.reshape(along)
+                for each in largest_chances(matrix, self.selectors[axis], self.counts.shape[axis])
+            )
+            most = np.maximum(most * np.maximum(inside, outside), either * outside)
+            either = either * np.maximum(inside, outside)
+        return most.ravel()
+
+
+def _of_estimated(is_estimated: Booleans, besides: Limits, confidence_level: float) -> tuple[Floats, Floats]:
+    """Limits of cells whose chances are estimates, where they are told; of all others ends that nothing is moved by."""
+    low, high = besides(confidence_level)
+    is_told = is_estimated & ~np.isnan(low)
+    return np.where(is_told, low, np.inf), np.where(is_told, high, -np.inf)
 
 
 def _two_digits(numbers: Floats) -> Floats:
