@@ -210,7 +210,8 @@ def ranges(at: At, room: Room, start: Floats) -> tuple[Floats, Floats]:
             look(place)
         for each in range(number):
             for row, side in enumerate((-1, 1)):
-                ends[row, each] = side * _most(look, room, seen, each, side)
+                # Nobody is written without a sign.
+                ends[row, each] = side * _most(look, room, seen, each, side) + 0.0
     except NoSolutionError:
         return nothing
     return ends[0], ends[1]

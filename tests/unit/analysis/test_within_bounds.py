@@ -251,3 +251,10 @@ def test_a_measure_that_divides_by_nobody_is_undefined():
     found = value_of(MEASURES["collective-strength"], table, 1.96, "table")
     assert found.undefined == "what it divides by is estimated as nobody"
     assert found.limit == np.inf
+
+
+def test_nothing_is_written_without_a_sign():
+    """A minus in front of nobody says nothing, and looks like a fault."""
+    room = Room(np.zeros(2), np.array([3.0, 4.0]), (0.0, 7.0))
+    low, _ = ranges(lambda place: (place[:1], np.array([[1.0, 0.0]])), room, np.ones(2))
+    assert str(float(low[0])) == "0.0"
