@@ -52,7 +52,7 @@ categories = ["1", "2", "3", "4", "5"]
 PUBLISH = """
 import shutil, sys
 from sfumato import publish, read_table
-from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
 data, schema, out = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 design = ColumnizedCounts(k=10, epsilon=2.3, delta=1e-5, columns=(5, 10, 50), column_budget=8, schema_share=0.2)

@@ -50,7 +50,7 @@ SIZES = {
 RECODE = """
 import json, sys, time
 from sfumato import Schema, read_table
-from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.methods.generalization.design import Generalization
 data, schema, design, out = sys.argv[1:]
 start = time.process_time()
 table = read_table(data, Schema.read(schema))
@@ -64,7 +64,7 @@ with open(out, "w") as file:
 PUBLISH = """
 import shutil, sys
 from sfumato import Schema, publish, read_table
-from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.methods.generalization.design import Generalization
 data, schema, design, out = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 publish(read_table(data, Schema.read(schema)), Generalization.model_validate_json(design), out)

@@ -20,10 +20,10 @@ import numpy as np
 
 from measuring import Measurement, environment, finish
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
-from sfumato.attacks.ratio.disclosures import find_disclosures
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, Laplace
-from sfumato.chance.randomness import NoiseSource
+from sfumato.attacks.ratio_law import find_disclosures
 from sfumato.datasets import fetch_dataset
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace, Laplace
+from sfumato.randomness.streams import NoiseSource
 
 FEATURES = (
     "workclass",

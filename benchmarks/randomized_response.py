@@ -30,11 +30,11 @@ publish(read_table(data, schema), RandomizedResponse(retention=0.5, attributes=a
 RECONSTRUCT = """
 import sys
 import numpy as np
-from sfumato.values.counts import CountTable
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.schema import Attribute, Role, Schema
+from sfumato.query.selection import Selection, Tabulation
 
 class Counted:
     def __init__(self, table):
@@ -62,8 +62,8 @@ OPTIMUM = """
 import sys
 import duckdb
 from sfumato import Schema, read_table
-from sfumato.methods.randomized_response.plan.calibrate import calibrate
-from sfumato.methods.randomized_response.plan.goals import goal_from
+from sfumato.methods.randomized_response.plan import calibrate
+from sfumato.methods.randomized_response.plan import goal_from
 data, schema, calibrated = sys.argv[1:]
 names = ("education", "marital_status", "sex", "race", "workclass")
 with duckdb.connect() as connection:
@@ -96,9 +96,9 @@ publish(read_table(data, schema), RandomizedResponse(epsilon=1.0), out).counts([
 OURS = """
 import sys
 import numpy as np
-from sfumato.chance.distortion import UniformDistortion, contract
-from sfumato.guarantees.local_differential_privacy import retention_of_epsilon
-from sfumato.chance.randomness import NoiseSource
+from sfumato.randomness.distortion import UniformDistortion, contract
+from sfumato.guarantees.differential_privacy import retention_of_epsilon
+from sfumato.randomness.streams import NoiseSource
 values, repeats = map(int, sys.argv[1:])
 true = np.random.default_rng(1).integers(0, 50, values).astype(np.uint8)
 noise = NoiseSource.from_operating_system()

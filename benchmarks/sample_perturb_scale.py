@@ -35,7 +35,7 @@ publish(read_table(data, schema), RandomizedResponse(retention=0.5), out)
 SAMPLE = """
 import shutil, sys
 from sfumato import publish, read_table
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
 data, schema, out = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 publish(read_table(data, schema), SamplePerturbScale(retention=0.5), out)
@@ -44,7 +44,7 @@ publish(read_table(data, schema), SamplePerturbScale(retention=0.5), out)
 
 def write_schema(data: Path) -> Path:
     """The census schema with occupation alone sensitive, and the quasi-identifiers named above."""
-    from sfumato.values.schema import Role, Schema
+    from sfumato.schema import Role, Schema
 
     schema = Schema.read(data.with_suffix(".schema.toml"))
     roles = dict.fromkeys(GROUPED_BY, Role.QUASI_IDENTIFIER) | {"occupation": Role.SENSITIVE}

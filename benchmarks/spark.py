@@ -39,7 +39,7 @@ FLAT = 1.15
 SESSION = f"""
 import os, resource, shutil, sys
 from pathlib import Path
-from sfumato.data.distributed.spark_session import find_session
+from sfumato.data.distributed.spark import find_session
 def session():
     return find_session(threads={THREADS}, memory="{MEMORY}")
 """

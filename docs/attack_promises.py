@@ -33,20 +33,17 @@ from exact.tiny_tables import (  # noqa: E402
 )
 from samples import SCHEMA, people  # noqa: E402
 from sfumato import read_table  # noqa: E402
-from sfumato.chance.partition import partition_rows  # noqa: E402
-from sfumato.chance.randomness import NoiseSource  # noqa: E402
 from sfumato.guarantees import GUARANTEES  # noqa: E402
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy  # noqa: E402
-from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy  # noqa: E402
+from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy  # noqa: E402
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk  # noqa: E402
-from sfumato.guarantees.small_sum_privacy import (  # noqa: E402
-    SmallSumPrivacy,
-    homogeneous_error_probability,
-)
+from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy, homogeneous_error_probability  # noqa: E402
 from sfumato.methods.generalization.design import Generalization  # noqa: E402
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys  # noqa: E402
+from sfumato.methods.splu_gen.kernels import draw_decoys  # noqa: E402
+from sfumato.randomness.partitions import partition_rows  # noqa: E402
+from sfumato.randomness.streams import NoiseSource  # noqa: E402
+from sfumato.schema import Role  # noqa: E402
 from sfumato.testing import in_memory, release_in_memory  # noqa: E402
-from sfumato.values.schema import Role  # noqa: E402
 
 MARKS = re.compile(r"(<!-- attacked: begin -->\n).*?(<!-- attacked: end -->)", re.DOTALL)
 RELEASES = 60

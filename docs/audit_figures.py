@@ -11,10 +11,9 @@ import sys
 from pathlib import Path
 
 from sfumato import compare_designs, read_table
-from sfumato.compare.designs import candidate
-from sfumato.compare.frontier import Comparison
-from sfumato.compare.points import Point
-from sfumato.compare.task import RARE_WITH, RARE_WITHOUT
+from sfumato.compare.frontier import Comparison, Point
+from sfumato.compare.grid import candidate
+from sfumato.compare.trial import RARE_WITH, RARE_WITHOUT
 
 PAGE = Path(__file__).parent / "audit.md"
 BEGIN, END = "<!-- docs/audit_figures.py writes from here -->", "<!-- to here -->"

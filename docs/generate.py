@@ -12,7 +12,7 @@ from pathlib import Path
 from sfumato.attacks import ATTACKS
 from sfumato.guarantees import GUARANTEES
 from sfumato.methods.base import METHODS
-from sfumato.values.schema.explaining import schema_language
+from sfumato.schema.schema import schema_language
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "building"))

@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from sfumato.data.distributed.engine import FEW_SPLITS
-from sfumato.data.distributed.grouping import MOST_PILES
+from sfumato.data.distributed.exchange import MOST_PILES
 from sfumato.data.distributed.splits import ROWS_PER_SPLIT
-from sfumato.release.parts import ROWS_PER_FILE
+from sfumato.release.distributed import ROWS_PER_FILE
 
 FOLDER = Path(__file__).parent
 PAGE, MEASURED = FOLDER / "scale.md", FOLDER / "scale_measured.json"

@@ -8,10 +8,10 @@ from collections import Counter
 import numpy as np
 
 from sfumato import Generalization
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 HIERARCHIES = {"age": {"fanout": 2}}
 SCHEMA = Schema(

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.arrays import Codes
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.release.making import make_rows
-from sfumato.release.publication import Publication
-from sfumato.values.arrays import Codes
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Schema
+from sfumato.estimates.counts import OccupiedCounts
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release.publication import Publication, make_rows
+from sfumato.schema import Schema
 
 
 class ArrayTable(PrivateTable):

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato import RandomizedResponse
-from sfumato.attacks.linking.attack import Linking
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.attacks.linking import Linking
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.methods.anatomy.law.composition import BucketComposition
-from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.buckets import BucketComposition
+from sfumato.methods.anatomy.permutations import BucketedPeople
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 Kind = Literal["no association", "strong associations", "long tail"]
 KINDS: tuple[Kind, ...] = ("no association", "strong associations", "long tail")

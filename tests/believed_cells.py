@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.laws.believing import SharedPrior, Targets
-from sfumato.values.schema import Attribute, Role
+from sfumato.laws.posterior import SharedPrior, Targets
+from sfumato.schema import Attribute, Role
 
 SEX = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, categories=("young", "middle", "old"))

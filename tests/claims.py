@@ -12,19 +12,18 @@ from typing import Any
 import numpy as np
 
 from sfumato import Release
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.arrays import Floats
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
+from sfumato.estimates.estimates import Certainty
 from sfumato.methods.base import METHODS
+from sfumato.query.selection import Selection
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, LongForm, Role, Schema
 from sfumato.testing import redrawn, release_in_memory
-from sfumato.testing.memory import as_asked
-from sfumato.testing.questions import Answers
+from sfumato.testing.queries import Answers, as_asked
 from sfumato.testing.trials import ROUNDING, TARGETS
-from sfumato.values.arrays import Floats
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, LongForm, Role, Schema
-from sfumato.values.selection import Selection
 
 COMBINATIONS = 6
 """Sums, differences and shares of the cells of every table; as many questions again are put one by one."""

@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 
-from sfumato.guarantees.class_counts import count_any, count_packed
-from sfumato.values.batches import CodedBatch
+from sfumato.data.chunks import CodedBatch
+from sfumato.guarantees.class_criteria import count_any, count_packed
 
 NAMES = ["bucket", "place", "job"]
 RADICES = [None, 5, 4]

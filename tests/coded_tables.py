@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 def table_of(sizes, codes, *, ordered=False):

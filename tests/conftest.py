@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 import lent_databases
-from sfumato.data import connection
+from sfumato.data import duckdb_connection as connection
 from statistical import alarm_budget as _alarm_budget
 
 # A time limit for each example would make a right build fail on a busy machine.

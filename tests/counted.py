@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Schema
+from sfumato.estimates.counts import CountTable
+from sfumato.schema import Schema
 
 
 class Counted:

@@ -16,11 +16,11 @@ from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.inspect import inspect_table
 from sfumato.custody.ledger import Ledger
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.engine import Engine
 from sfumato.errors import DataError, PublishedBeforeError, SourceError
-from sfumato.release.verifying import verify_release
-from sfumato.values.selection import Selection
+from sfumato.query.selection import Selection
+from sfumato.release.verification import verify_release
 
 ROWS = 1_200
 

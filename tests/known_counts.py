@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
-from sfumato.values.answer_tables import AnswerTable
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.answers import AnswerTable
+from sfumato.estimates.estimates import Estimates
+from sfumato.query.selection import Selection
+from sfumato.schema import Attribute, Role, Schema
 
 
 def numbered_attribute(name, size):

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from sfumato.data import connection
+from sfumato.data import duckdb_connection as connection
 
 _Opened = connection._Opened
 _Key = tuple[int, str, tuple[tuple[str, str], ...]]
@@ -15,7 +15,7 @@ _idle: dict[_Key, list[_Opened]] = {}
 
 
 class Lent:
-    """Stands where :class:`sfumato.data.connection._Opened` does; closing gives the database back for the next.
+    """Stands where :class:`sfumato.data.duckdb_connection._Opened` does; closing gives the database back for the next.
 
     One that is to spill to a folder of its own is opened anew and closed for good, as is one in which somebody left a table.
     """

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.data.chunks import CodedBatch
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
-from sfumato.methods.columnized_counts.law.columns import LongColumns, PublishedColumn
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.columnized_counts.law import NoisyRows
+from sfumato.methods.columnized_counts.noisy_counts import (
+    LongColumns,
+    NoisyCountMatrix,
+    NoisyTotal,
+    PublishedColumn,
+)
+from sfumato.schema import Attribute, Role, Schema
 
 MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
 SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))

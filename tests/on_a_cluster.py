@@ -161,10 +161,12 @@ def publish_there(folder, what, session):
     """Publish under a known key, with workers that sleep, or die."""
     from samples import SCHEMA
     from sfumato import METHODS, publish, read_table
-    from sfumato.chance.randomness import NoiseSource
-    from sfumato.data.distributed import resting, spark_runner, splits
-    from sfumato.data.distributed.spark_engine import SparkEngine
-    from sfumato.release import parts
+    from sfumato.data.distributed import spark as spark_runner
+    from sfumato.data.distributed import splits
+    from sfumato.data.distributed import splits as resting
+    from sfumato.data.distributed.spark import SparkEngine
+    from sfumato.randomness.streams import NoiseSource
+    from sfumato.release import distributed as parts
 
     for module in (splits, resting):
         module.ROWS_PER_SPLIT = 300

@@ -9,9 +9,9 @@ import numpy as np
 from counted import Counted
 from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.selection import Tabulation
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion
 
 REPLICATES = 1_000
 """At a nominal 95 % it accepts 91.0 to 98.2 %; the twins cover 86 % or less, or always."""

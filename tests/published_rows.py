@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.counts import CountTable
+from sfumato.query.selection import Selection
+from sfumato.schema import Attribute, Role, Schema
 
 
 def category_attribute(name, size, role=Role.SENSITIVE):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.passport]

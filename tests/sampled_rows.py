@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.law import SampledRows
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.person]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from coded_tables import table_of
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.controls import _published_again
+from sfumato.custody.audit.attackers import _published_again
 from sfumato.custody.audit.people import people_of
+from sfumato.randomness.streams import NoiseSource
 from sfumato.testing import release_in_memory
 
 

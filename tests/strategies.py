@@ -12,9 +12,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as array_strategies
 
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.counts import CountTable
+from sfumato.query.selection import Selection
+from sfumato.schema import MISSING_LABEL, Attribute, Role, Schema
 
 PUBLISHABLE_ROLES = tuple(role for role in Role if role.is_published)
 """Roles whose attributes may stand in a release."""

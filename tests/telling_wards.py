@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.data.coded_rows import CodedRows
+from sfumato.data.engine import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.splu_gen.design import SPLUGen
+from sfumato.schema import Schema
 from sfumato.testing import in_memory
-from sfumato.values.schema import Schema
 
 WARDS, RARE, HOLDERS, GAMMA = 400, 20, 8, 10
 SCHEMA = Schema.from_dict(

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from sfumato import Release
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
-from sfumato.testing.questions import Answers, Asked, Block, Combined, CountsOf, Shares
-from sfumato.values.feasibility import Feasibility
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.counts import Feasibility
+from sfumato.query.selection import Selection
+from sfumato.schema import Schema
+from sfumato.testing.queries import Answers, Asked, Block, Combined, CountsOf, Shares
 
 Floats = npt.NDArray[np.float64]
 

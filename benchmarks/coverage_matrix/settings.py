@@ -8,7 +8,7 @@ from typing import Any
 
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.base import METHODS, Design
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 
 @dataclass(frozen=True)

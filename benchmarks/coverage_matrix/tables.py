@@ -7,9 +7,9 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 Skew = Literal["no association", "strong associations", "long tail"]
 SKEWS: tuple[Skew, ...] = get_args(Skew)

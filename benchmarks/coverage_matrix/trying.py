@@ -13,15 +13,15 @@ from coverage_matrix.entries import Entry, Key, entry_of
 from coverage_matrix.questions import CELLS_OF_A_SUM, CLASSES, Sized, questions_for, size_class
 from coverage_matrix.settings import Setting
 from coverage_matrix.tables import Skew, population
-from sfumato.chance.randomness import NoiseSource
+from sfumato.arrays import Floats
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
-from sfumato.laws.base import Target
+from sfumato.estimates.estimates import Certainty
+from sfumato.laws.estimator import Target
+from sfumato.randomness.streams import NoiseSource
 from sfumato.release import Release
 from sfumato.testing import redrawn, release_in_memory
-from sfumato.testing.questions import Answers, Asked
-from sfumato.values.arrays import Floats
-from sfumato.values.certainty import Certainty
+from sfumato.testing.queries import Answers, Asked
 
 ROUNDING = 1e-6
 """How far a number may be from the truth, as a share of it, and still be called the truth."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 
 HEAD = """# The command line
 

@@ -10,24 +10,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sfumato.attacks.averaging import exposed_share
-from sfumato.attacks.ratio.law import closeness_probability, gaussian_closeness, ratio_quantiles
-from sfumato.chance.noise import DiscreteLaplace, Laplace
-from sfumato.guarantees.large_sum_utility import exact_threshold, misprinted_lemma_1_threshold
-from sfumato.guarantees.odds_factor import odds_factor
-from sfumato.guarantees.reconstruction_privacy.tails import (
-    chernoff_cap,
-    exact_tails,
-    exact_uniform_cap,
-    normal_cap,
-)
+from sfumato.attacks.ratio_law import closeness_probability, gaussian_closeness, ratio_quantiles
+from sfumato.attacks.small_sums import exposed_share
+from sfumato.guarantees.reconstruction_privacy import chernoff_cap, exact_tails, exact_uniform_cap, normal_cap
 from sfumato.guarantees.small_sum_privacy import (
     averaged_error_probability,
     error_probabilities,
+    exact_threshold,
     homogeneous_error_probability,
+    misprinted_lemma_1_threshold,
+    odds_factor,
     smallest_error_probability,
 )
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
+from sfumato.randomness.noise import DiscreteLaplace, Laplace
 
 Figure = tuple[str, str]
 DECOYS = "docs/methods/splu-gen.md"

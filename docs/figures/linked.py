@@ -15,14 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 import sfumato
-from sfumato.attacks.linking.attack import Linking, LinkingPosterior
-from sfumato.chance.randomness import NoiseSource
-from sfumato.compare.designs import read_candidates
-from sfumato.custody.in_memory import in_memory
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.attacks.linking import Linking, LinkingPosterior
+from sfumato.compare.grid import read_candidates
+from sfumato.custody.publish import in_memory
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [

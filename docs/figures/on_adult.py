@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import sfumato
-from sfumato.attacks.outside_linking import OutsideLinking
-from sfumato.compare.distances import distances
-from sfumato.custody.in_memory import in_memory
+from sfumato.attacks.linking import OutsideLinking
+from sfumato.compare.trial import distances
+from sfumato.custody.publish import in_memory
 from sfumato.testing import release_in_memory
 
 ROOT = Path(__file__).parents[2]

@@ -15,12 +15,11 @@ import pyarrow as pa
 
 import sfumato
 from sfumato.analysis.shrinkage import fit_prior_rate, james_stein, posterior_mean, shrink
-from sfumato.attacks.group_frequency import GroupFrequency, probability_within
-from sfumato.attacks.scale_factor import ScaleFactor
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.custody.in_memory import in_memory
+from sfumato.attacks.group_reconstruction import GroupFrequency, ScaleFactor, probability_within
+from sfumato.custody.publish import in_memory
 from sfumato.datasets import make_dataset
-from sfumato.methods.sample_perturb_scale.plan.violations import find_violations
+from sfumato.methods.sample_perturb_scale.design import find_violations
+from sfumato.randomness.distortion import UniformDistortion
 from sfumato.testing import release_in_memory
 
 Figure = tuple[str, str]

@@ -21,17 +21,18 @@ from workload import (
 )
 
 from evidence import Claims, Moves, Reproduction, Results, Verdicts, judged
-from sfumato.chance.randomness import NoiseSource
-from sfumato.datasets.census_draw import CATEGORIES, prepare_drawing
-from sfumato.guarantees.large_sum_utility import exact_threshold, misprinted_theorem_3_bound
+from sfumato.datasets.census_population import CATEGORIES, prepare_drawing
 from sfumato.guarantees.small_sum_privacy import (
     error_probabilities,
+    exact_threshold,
     homogeneous_error_probability,
+    misprinted_theorem_3_bound,
     smallest_error_probability,
 )
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
-from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.methods.splu_gen.law.pairwise import iterate
+from sfumato.methods.splu_gen.decoy_model import DecoyModel
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law import iterate
+from sfumato.randomness.streams import NoiseSource
 
 HERE = Path(__file__).parent
 ROWS = 100_800

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
-from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.methods.splu_gen.law.pairwise import iterate, pairwise_count
+from sfumato.methods.splu_gen.decoy_model import DecoyModel
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law import iterate, pairwise_count
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
 
 Codes = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -15,7 +15,7 @@ import numpy as np
 from adult import ESGRO, read_adult
 from evidence import Claims, Moves, Reproduction, Results, Verdicts, bundled
 from sfumato import compare_designs
-from sfumato.compare.designs import Candidate, read_candidates
+from sfumato.compare.grid import Candidate, read_candidates
 from sfumato.data.private_table import PrivateTable
 
 HERE = Path(__file__).parent

@@ -16,9 +16,9 @@ import numpy.typing as npt
 from sfumato import RandomizedResponse, Release, publish
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
+from sfumato.methods.anatomy.buckets import BucketComposition
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law.composition import BucketComposition
-from sfumato.values.selection import Tabulation
+from sfumato.query.selection import Tabulation
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -11,9 +11,9 @@ import math
 
 import numpy as np
 
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import ParameterError
 from sfumato.guarantees.reconstruction_risk import recovery_probabilities
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion
 
 
 def bit_recovery(
@@ -34,7 +34,7 @@ def bit_recovery(
 
     Examples
     --------
-    >>> from sfumato.chance.distortion import warner
+    >>> from sfumato.randomness.distortion import warner
     >>> [round(each, 5) for each in bit_recovery(warner(0.9), 0.01)]
     [0.99066, 0.07511]
     """
@@ -67,7 +67,7 @@ def mask_privacy(
 
     Examples
     --------
-    >>> from sfumato.chance.distortion import warner
+    >>> from sfumato.randomness.distortion import warner
     >>> round(mask_privacy(warner(0.9), 0.01), 2)
     92.49
     """
@@ -103,7 +103,7 @@ def jeopardy(distortion: DenseDistortion | UniformDistortion, answer: int, group
 
     Examples
     --------
-    >>> from sfumato.chance.distortion import warner
+    >>> from sfumato.randomness.distortion import warner
     >>> round(jeopardy(warner(0.8), answer=0, group=0), 12)
     4.0
     """
@@ -120,7 +120,7 @@ def membership_belief(
 
     Examples
     --------
-    >>> from sfumato.chance.distortion import warner
+    >>> from sfumato.randomness.distortion import warner
     >>> round(membership_belief(warner(0.8), 0.3, answer=0, group=0), 5)
     0.63158
     """

@@ -21,14 +21,13 @@ from against_anatomy import (
 
 from adult import EMGRW, ESGRO, read_adult
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled
-from sfumato.chance.distortion import TwoValued, contract, warner
+from sfumato.arrays import Floats
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import GoalUnattainableError
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.randomized_response.plan.calibrate import RiskOptimum, risk_optimum
-from sfumato.methods.randomized_response.plan.goals import goal_from
-from sfumato.values.arrays import Floats
+from sfumato.methods.randomized_response.plan import RiskOptimum, goal_from, risk_optimum
+from sfumato.randomness.distortion import TwoValued, contract, warner
 
 HERE = Path(__file__).parent
 DRAWS = 12

@@ -17,10 +17,10 @@ import numpy as np
 from adult import EMGRW, ESGRO, read_adult
 from evidence import Claims, Moves, Reproduction, Results, Verdicts, bundled
 from sfumato import compare_designs
-from sfumato.compare.designs import read_candidates
-from sfumato.compare.distances import uncertainty
-from sfumato.custody.in_memory import in_memory
-from sfumato.data.coded_rows import ArrayEngine
+from sfumato.compare.grid import read_candidates
+from sfumato.compare.trial import uncertainty
+from sfumato.custody.publish import in_memory
+from sfumato.data.engine import ArrayEngine
 from sfumato.data.private_table import PrivateTable
 
 HERE = Path(__file__).parent

@@ -18,12 +18,10 @@ import numpy as np
 from baskets import Baskets, belgian_retail, groceries
 
 from evidence import Claims, MissingDataError, Moves, Reproduction, Results, Verdicts, judged
+from sfumato.analysis.itemsets import BitColumns, BitSupports, Distorted, Item
 from sfumato.analysis.rules import Rules, Settings, mine
-from sfumato.analysis.rules.bits import BitColumns
-from sfumato.analysis.rules.items import Item
-from sfumato.analysis.rules.supports import BitSupports, Distorted
-from sfumato.chance.distortion import warner
-from sfumato.chance.randomness import NoiseSource
+from sfumato.randomness.distortion import warner
+from sfumato.randomness.streams import NoiseSource
 
 FOLDER = Path(__file__).parent
 KEPT = {"groceries": (0.65, 0.70, 0.75, 0.80, 0.85, 0.90, 0.95), "retail": (0.65, 0.75, 0.85, 0.95)}

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.attacks.ratio.attack import GroupCounts, disclosures_in_counts
-from sfumato.chance.noise import Laplace
-from sfumato.datasets.census_draw import CATEGORIES, ROWS_PER_BLOCK, prepare_drawing
+from sfumato.attacks.ratio import GroupCounts, disclosures_in_counts
+from sfumato.datasets.census_population import CATEGORIES, ROWS_PER_BLOCK, prepare_drawing
+from sfumato.randomness.noise import Laplace
 
 ROWS = 500_000
 SEED = 1

@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from evidence import Claims, Moves, Reproduction, Results, Verdicts, bundled, judged
 from sfumato import PrivateTable, Schema, read_table
-from sfumato.attacks.ratio.attack import GroupCounts, disclosures_in_counts, hiding_noise
-from sfumato.attacks.ratio.law import closeness_probability, ratio_quantiles
-from sfumato.chance.noise import DiscreteLaplace, Laplace
-from sfumato.chance.randomness import NoiseSource
+from sfumato.attacks.ratio import GroupCounts, disclosures_in_counts, hiding_noise
+from sfumato.attacks.ratio_law import closeness_probability, ratio_quantiles
 from sfumato.datasets import get_card
+from sfumato.randomness.noise import DiscreteLaplace, Laplace
+from sfumato.randomness.streams import NoiseSource
 
 HERE = Path(__file__).parent
 EPSILONS = (2, 1, 0.5, 0.1, 0.01)

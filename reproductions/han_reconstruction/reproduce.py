@@ -20,15 +20,18 @@ import pyarrow as pa
 
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled, judged
 from sfumato import PrivateTable, RandomizedResponse, Role, Schema, read_table
-from sfumato.chance.randomness import NoiseSource
+from sfumato.data.chunks import CodedBatch
 from sfumato.datasets import get_card
+from sfumato.estimates.counts import OccupiedCounts
 from sfumato.methods.base import Design
-from sfumato.methods.sample_perturb_scale.design.merged_attributes import MergedSchema, MergedValues
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.methods.sample_perturb_scale.plan.violations import find_violations
-from sfumato.release.making import make_rows
-from sfumato.values.batches import CodedBatch
-from sfumato.values.counts import OccupiedCounts
+from sfumato.methods.sample_perturb_scale.design import (
+    MergedSchema,
+    MergedValues,
+    SamplePerturbScale,
+    find_violations,
+)
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release.publication import make_rows
 
 HERE = Path(__file__).parent
 PUBLIC = ("education", "occupation", "race", "sex")

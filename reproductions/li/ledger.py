@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sfumato import Schema, publish, read_table
-from sfumato.custody.ledger.book import Ledger
-from sfumato.custody.ledger.composing import compose_entries
+from sfumato.custody.ledger import Ledger, compose_entries
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
 

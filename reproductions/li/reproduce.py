@@ -17,16 +17,21 @@ import numpy as np
 from ledger import composed
 
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, fetched, judged
-from sfumato.analysis.recommend import Factorization, HoldOut, fit_ratings, hold_out
-from sfumato.attacks.sparse_linking import match_records
-from sfumato.chance.randomness import NoiseSource
+from sfumato.analysis.recommender import Factorization, HoldOut, fit_ratings, hold_out
+from sfumato.attacks.itemsets import match_records
+from sfumato.data.long_format import SparseUnits
 from sfumato.datasets.ratings import rating_triples
-from sfumato.methods.columnized_counts.kernels.clustering import Groups, columns_by_medoids
-from sfumato.methods.columnized_counts.kernels.fragments import count_fragments, cut_into_fragments, truncate
-from sfumato.methods.columnized_counts.kernels.similarity import count_pairs
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.fragments import SparseRecords
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.kernels import (
+    Groups,
+    columns_by_medoids,
+    count_fragments,
+    count_pairs,
+    cut_into_fragments,
+    truncate,
+)
+from sfumato.methods.columnized_counts.law import SparseRecords
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
+from sfumato.randomness.streams import NoiseSource
 
 HERE = Path(__file__).parent
 STARS = (1.0, 2.0, 3.0, 4.0, 5.0)

@@ -14,15 +14,18 @@ import pyarrow as pa
 
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled, judged
 from sfumato import Attribute, PrivateTable, Role, Schema, read_table
-from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
-from sfumato.attacks.anatomy_naive_bayes.guesses import Guesses, guess
-from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, fit
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.bucket_scoring import BucketScore, arrange_with_truth
-from sfumato.custody.audit.calibration import IsotonicCalibration, brier_parts, reliability
+from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes, Inference
+from sfumato.attacks.bucket_models import Guesses, NaiveBayes, fit, guess
+from sfumato.custody.audit.calibration import (
+    BucketScore,
+    IsotonicCalibration,
+    arrange_with_truth,
+    brier_parts,
+    reliability,
+)
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law.people import BucketedPeople
-from sfumato.methods.anatomy.law.permutations import permutation_marginals
+from sfumato.methods.anatomy.permutations import BucketedPeople, permutation_marginals
+from sfumato.randomness.streams import NoiseSource
 
 HERE = Path(__file__).parent
 PUBLIC = ("workclass", "relationship", "sex", "income")

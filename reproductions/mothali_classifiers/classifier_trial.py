@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from sfumato.analysis.naive_bayes import count_classes, log_joint, log_probabilities
 from sfumato.analysis.shrinkage import james_stein, shrink
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
-from sfumato.chance.randomness import NoiseSource
+from sfumato.arrays import Codes, Floats, Integers, MixedRadix
 from sfumato.errors import ParameterError
-from sfumato.values.arrays import Codes, Floats, Integers
-from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.result_tables import ResultTable
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace
+from sfumato.randomness.streams import NoiseSource
+from sfumato.results import ResultTable
 
 ESTIMATORS: dict[str, Callable[[Floats, float], Floats]] = {
     "noisy": lambda noisy, scale: np.clip(noisy, 0, None) + 0 * scale,

@@ -15,7 +15,7 @@ import numpy as np
 from classifier_trial import ClassifierTrial, cross_validate
 
 from evidence import Claims, Moves, Part, Reproduction, Results, Verdicts, bundled
-from sfumato.chance.randomness import NoiseSource
+from sfumato.randomness.streams import NoiseSource
 
 Encoded = tuple[Any, Any, list[int], int]
 """Feature codes, class codes, numbers of categories, number of classes."""

@@ -12,18 +12,20 @@ from sfumato._version import __version__
 
 if TYPE_CHECKING:
     from sfumato.attacks import ATTACKS
-    from sfumato.compare.comparing import compare_designs
-    from sfumato.custody.audit.auditing import audit
-    from sfumato.custody.audit.falsifying import falsify
-    from sfumato.custody.check import check_schema
-    from sfumato.custody.choose import choose
-    from sfumato.custody.infer import infer_schema
+    from sfumato.compare.run import compare_designs
+    from sfumato.custody.audit.audit import audit
+    from sfumato.custody.audit.falsify import falsify
+    from sfumato.custody.calibrate import choose
     from sfumato.custody.inspect import inspect_table
     from sfumato.custody.plan import plan
     from sfumato.custody.publish import publish
     from sfumato.custody.rules import mine_table
+    from sfumato.custody.schemas.inference import check_schema, infer_schema
     from sfumato.data.private_table import PrivateTable, read_table
     from sfumato.errors import SfumatoError
+    from sfumato.estimates.answers import Answer, AnswerTable
+    from sfumato.estimates.counts import CountTable
+    from sfumato.estimates.estimates import Estimates
     from sfumato.methods.anatomy.design import Anatomy
     from sfumato.methods.base import METHODS, Design
     from sfumato.methods.columnized_counts.design import ColumnizedCounts
@@ -35,40 +37,36 @@ if TYPE_CHECKING:
     from sfumato.methods.splu_gen.design import SPLUGen
     from sfumato.release import Release, load_release
     from sfumato.report import write_report
-    from sfumato.values.answer_tables import AnswerTable
-    from sfumato.values.answers import Answer
-    from sfumato.values.counts import CountTable
-    from sfumato.values.estimates import Estimates
-    from sfumato.values.schema import Attribute, Role, Schema
+    from sfumato.schema import Attribute, Role, Schema
 
 _HOMES = {
     "ATTACKS": "sfumato.attacks",
     "Anatomy": "sfumato.methods.anatomy.design",
-    "Answer": "sfumato.values.answers",
-    "AnswerTable": "sfumato.values.answer_tables",
-    "Attribute": "sfumato.values.schema",
+    "Answer": "sfumato.estimates.answers",
+    "AnswerTable": "sfumato.estimates.answers",
+    "Attribute": "sfumato.schema",
     "ColumnizedCounts": "sfumato.methods.columnized_counts.design",
-    "CountTable": "sfumato.values.counts",
+    "CountTable": "sfumato.estimates.counts",
     "Design": "sfumato.methods.base",
     "DistributionResampling": "sfumato.methods.distribution_resampling.design",
-    "Estimates": "sfumato.values.estimates",
+    "Estimates": "sfumato.estimates.estimates",
     "Generalization": "sfumato.methods.generalization.design",
     "METHODS": "sfumato.methods.base",
     "NoisyMarginals": "sfumato.methods.noisy_marginals.design",
     "PrivateTable": "sfumato.data.private_table",
     "RandomizedResponse": "sfumato.methods.randomized_response.design",
     "Release": "sfumato.release",
-    "Role": "sfumato.values.schema",
+    "Role": "sfumato.schema",
     "SPLUGen": "sfumato.methods.splu_gen.design",
     "SamplePerturbScale": "sfumato.methods.sample_perturb_scale.design",
-    "Schema": "sfumato.values.schema",
+    "Schema": "sfumato.schema",
     "SfumatoError": "sfumato.errors",
-    "audit": "sfumato.custody.audit.auditing",
-    "check_schema": "sfumato.custody.check",
-    "choose": "sfumato.custody.choose",
-    "compare_designs": "sfumato.compare.comparing",
-    "falsify": "sfumato.custody.audit.falsifying",
-    "infer_schema": "sfumato.custody.infer",
+    "audit": "sfumato.custody.audit.audit",
+    "check_schema": "sfumato.custody.schemas.inference",
+    "choose": "sfumato.custody.calibrate",
+    "compare_designs": "sfumato.compare.run",
+    "falsify": "sfumato.custody.audit.falsify",
+    "infer_schema": "sfumato.custody.schemas.inference",
     "inspect_table": "sfumato.custody.inspect",
     "load_release": "sfumato.release",
     "mine_table": "sfumato.custody.rules",

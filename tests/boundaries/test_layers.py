@@ -31,16 +31,18 @@ def room(module: str) -> str | None:
     _, *parts = module.split(".")
     if not parts or parts[0] != "methods":
         return parts[0] if parts else None
-    if len(parts) == 1 or (len(parts) == 2 and parts[1] not in {"base", "accuracy"}):
+    if len(parts) == 1 or (len(parts) == 2 and parts[1] not in {"base", "planning"}):
         return None
-    return PUBLIC_HALF if len(parts) > 2 and parts[2] in {"law", "kernels"} else PRIVATE_HALF
+    return (
+        PUBLIC_HALF if len(parts) > 2 and parts[2] not in {"design", "count_phase", "plan"} else PRIVATE_HALF
+    )
 
 
 def imports_between_rooms() -> dict[str, set[str]]:
     """Which rooms each room imports, anywhere in its modules; doors that point up are no layers."""
     graph = grimp.build_graph("sfumato")
     found: dict[str, set[str]] = {}
-    for module in graph.modules - {"sfumato.release.analyses"}:
+    for module in graph.modules - {"sfumato.release.verbs"}:
         rooms = {room(each) for each in graph.find_modules_directly_imported_by(module)}
         if (own := room(module)) is not None:
             found.setdefault(own, set()).update(rooms - {own, None})

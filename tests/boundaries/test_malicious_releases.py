@@ -16,10 +16,10 @@ from typer.testing import CliRunner
 from foreign import changed
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 from sfumato.errors import SfumatoError
 from sfumato.methods.generalization.design import Generalization
-from sfumato.release.promises import refuse_stronger_promises
+from sfumato.release.loading import refuse_stronger_promises
 
 TOUCHED: list[str] = []
 """Every path that this process has opened, made, moved or removed, and everything it has run, since it was last cleared."""

@@ -11,7 +11,7 @@ from pyarrow import csv, parquet
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, check_schema, inspect_table, plan, publish, read_table
-from sfumato.custody.infer import infer_schema
+from sfumato.custody.schemas.inference import infer_schema
 from sfumato.errors import SfumatoError
 
 MARKER = "Quetzalcoatl"
@@ -169,7 +169,7 @@ def test_labels_do_not_command_a_terminal(tmp_path, monkeypatch):
     """Not in tables, refusals, warnings, or the page for readers; nothing but line ends and tabs remain."""
     from typer.testing import CliRunner
 
-    from sfumato.cli.application import app
+    from sfumato.cli.app import app
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SFUMATO_LEDGER", str(tmp_path / "ledger.db"))

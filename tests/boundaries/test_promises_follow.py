@@ -15,7 +15,7 @@ from sfumato.methods.columnized_counts.design import ColumnizedCounts
 from sfumato.methods.generalization.design import Generalization
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 DESIGNS = {
     **{name: method.example(SCHEMA) for name, method in METHODS.members.items()},

@@ -10,9 +10,9 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.errors import NotIdentifiableError
+from sfumato.estimates.estimates import Certainty
 from sfumato.methods.base import METHODS
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.sex]

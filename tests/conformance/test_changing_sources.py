@@ -12,12 +12,12 @@ import pytest
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.data.private_table import PrivateTable
-from sfumato.data.sources.arrow import ArrowData
 from sfumato.data.sources.base import Source
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import DataError, SfumatoError
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
 from sfumato.methods.generalization.design import Generalization
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 DESIGNS = {
     **{name: method.example(SCHEMA) for name, method in METHODS.members.items()},
@@ -198,7 +198,7 @@ def test_a_file_that_is_replaced_meanwhile_harms_nothing(name, tmp_path, monkeyp
     """Other people stand in it as soon as it was read once."""
     import pyarrow.parquet as pq
 
-    from sfumato.data.sources.parquet import ParquetFile
+    from sfumato.data.sources.columnar import ParquetFile
 
     path = tmp_path / "people.parquet"
     pq.write_table(people(600, 1), path)

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from claims import CASES, Found, count_claims
+from sfumato.estimates.estimates import Certainty, Estimates
 from sfumato.laws import LAWS
 from sfumato.methods.base import METHODS
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import Estimates
+from sfumato.methods.splu_gen.decoy_counts import DecoyCounts
 
 CLAIMS = 100_000
 FEWEST_OF_A_CASE = 500

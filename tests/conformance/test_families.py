@@ -10,12 +10,12 @@ from samples import LONG_SCHEMA, ratings
 from sfumato import read_table
 from sfumato.attacks import ATTACKS
 from sfumato.errors import ParameterError, ReleaseUnsupportedError, SfumatoError
-from sfumato.families import Family
 from sfumato.guarantees import GUARANTEES
 from sfumato.laws import LAWS
 from sfumato.methods.base import METHODS
+from sfumato.registry import Family
 from sfumato.testing import in_memory, release_in_memory, sample_table
-from sfumato.testing.conduct import attack_release
+from sfumato.testing.suite import attack_release
 
 FAMILIES = (METHODS, LAWS, GUARANTEES, ATTACKS)
 MEMBERS = [(family, name, member) for family in FAMILIES for name, member in family.members.items()]

@@ -7,12 +7,12 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import publish, read_table
+from sfumato.data.chunks import CodedBatch
 from sfumato.guarantees import GUARANTEES
-from sfumato.guarantees.class_criterion import ClassCriterion
+from sfumato.guarantees.class_criteria import ClassCriterion
 from sfumato.methods.base import METHODS
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Role
+from sfumato.methods.generalization.design import Generalization
+from sfumato.schema import Role
 
 DESIGNS = {
     **{name: method.example(SCHEMA) for name, method in METHODS.members.items()},

@@ -1,6 +1,6 @@
 """Every method, by discovery, against the suite that third parties' methods get; and broken twins that it must see.
 
-How many releases: :data:`sfumato.testing.checking.RELEASES` has the calculation. The quick run has sixty. The joint cells
+How many releases: :data:`sfumato.testing.suite.RELEASES` has the calculation. The quick run has sixty. The joint cells
 of the sample are some twenty independent numbers, so that standard errors 30 % too small give
 0.68 / (0.42 / sqrt(60)) = 12 where 7.7 is asked for; the twins below are caught with as many. The long run has six hundred: there
 the same fault gives 40, and one of 11 % gives 13.

@@ -13,13 +13,13 @@ import pytest
 
 from conformance.test_honesty import hold_against_the_register
 from sfumato import METHODS, RandomizedResponse, load_release, publish
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
 from sfumato.data.distributed import engine as split_engine
-from sfumato.data.distributed import resting, splits
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
+from sfumato.data.distributed import splits
+from sfumato.data.distributed import splits as resting
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.release import parts
+from sfumato.release import distributed as parts
 from sfumato.testing import check_method
 
 RELEASES = 30
@@ -89,7 +89,7 @@ def test_a_method_is_honest_in_splits(name, alarm_budget, in_splits):
 @pytest.mark.spark
 def test_splits_that_share_their_draws_are_caught(monkeypatch, alarm_budget, in_splits):
     """The twin: every split is given the noise of the first, so that errors do not average out."""
-    from sfumato.data.portions import Portion
+    from sfumato.data.chunks import Portion
 
     check = alarm_budget.draw("splits that share draws are caught", pieces=1)
     monkeypatch.setattr(Portion, "stream_number", lambda _, batch: batch)

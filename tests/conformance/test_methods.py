@@ -15,15 +15,15 @@ import pytest
 from array_tables import published
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
-from sfumato.chance.distortion import DenseDistortion
-from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError, TooLargeError
-from sfumato.methods.accuracy import ExpectedErrors
+from sfumato.estimates.counts import CountTable
 from sfumato.methods.base import METHODS
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Schema
+from sfumato.methods.planning import ExpectedErrors
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.randomness.distortion import DenseDistortion
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Schema
 
 MEMBERS = list(METHODS.members.items())
 each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for name, _ in MEMBERS])

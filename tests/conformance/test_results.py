@@ -16,12 +16,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato.analysis
-import sfumato.values
+import sfumato.schema.attribute
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import ColumnizedCounts, NoisyMarginals, RandomizedResponse, read_table
-from sfumato.release.analyses import Analyses
+from sfumato.release.verbs import Analyses
+from sfumato.results import Charted, Tabular
 from sfumato.testing import release_in_memory
-from sfumato.values.tabular import Charted, Tabular
 
 NO_RESULTS = {
     "naive_bayes": "a classifier, as scikit-learn's are",
@@ -75,7 +75,7 @@ EXAMPLES = {
 
 def result_types():
     """Every kind of result in the analyses and the values."""
-    for package in (sfumato.analysis, sfumato.values):
+    for package in (sfumato.analysis, sfumato.schema.attribute):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     found, left = set(), [Tabular]

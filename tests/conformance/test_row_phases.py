@@ -13,14 +13,13 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import publish, read_table
-from sfumato.chance.randomness import NoiseSource, NoiseStream
-from sfumato.data import portions
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data import chunks as portions
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SourceError
 from sfumato.methods.base import METHODS
-from sfumato.release.making import make_rows
-from sfumato.release.publication import MadeRows
+from sfumato.randomness.streams import NoiseSource, NoiseStream
+from sfumato.release.publication import MadeRows, make_rows
 
 MEMBERS = list(METHODS.members.items())
 each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for name, _ in MEMBERS])
@@ -28,9 +27,9 @@ each_method = pytest.mark.parametrize(("name", "method"), MEMBERS, ids=[name for
 ROWS = 700
 OF_THE_TABLE = (
     "sfumato.data.private_table",
-    "sfumato.data.duckdb",
+    "sfumato.data.duckdb_engine",
     "sfumato.data.sources",
-    "sfumato.data.connection",
+    "sfumato.data.duckdb_connection",
 )
 """Modules whose values stay where the private table is."""
 

@@ -13,8 +13,8 @@ from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.base import METHODS
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Schema
 
 TWO_SENSITIVE = Schema.from_toml("""
 [attributes.sex]

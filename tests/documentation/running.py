@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import sfumato
 from documentation.blocks import Block, blocks_of, commands_of
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 
 ROOT = Path(__file__).parent.parent.parent
 WIDTH = 110

@@ -10,8 +10,8 @@ import pytest
 from documentation.running import ROOT
 from scripts import load_script
 from sfumato import ATTACKS, METHODS, compare_designs, read_table
-from sfumato.compare.designs import candidate
-from sfumato.custody.audit.measuring import LINKABLE
+from sfumato.compare.grid import candidate
+from sfumato.custody.audit.scores import LINKABLE
 
 FIGURES = ROOT / "docs" / "figures"
 CHECK = load_script(FIGURES / "check.py")

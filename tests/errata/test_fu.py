@@ -8,26 +8,19 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.chance.partition import compose_groups
-from sfumato.chance.randomness import NoiseSource
-from sfumato.guarantees.large_sum_utility import (
-    chebyshev_bound,
-    exact_threshold,
-    misprinted_lemma_1_threshold,
-    misprinted_theorem_3_bound,
-)
 from sfumato.guarantees.small_sum_privacy import (
     accurate_window,
+    chebyshev_bound,
     error_probabilities,
+    exact_threshold,
     homogeneous_error_probability,
+    misprinted_lemma_1_threshold,
+    misprinted_theorem_3_bound,
     smallest_error_probability,
 )
-from sfumato.methods.splu_gen.law.pairwise import (
-    iterate,
-    pairwise_count,
-    paper_fixed_point,
-    show_probability,
-)
+from sfumato.methods.splu_gen.law import iterate, pairwise_count, paper_fixed_point, show_probability
+from sfumato.randomness.partitions import compose_groups
+from sfumato.randomness.streams import NoiseSource
 
 STATES = np.array([560.0, 40.0, 340.0, 60.0])
 """Outside and inside the condition, without and with the value; 1,000 rows, gamma 5."""

@@ -10,11 +10,11 @@ import pytest
 from scipy.special import ndtr
 from scipy.stats import chi2
 
-from sfumato.analysis.measures.declarations import MEASURES
-from sfumato.chance.distortion import TwoValued, asymmetric_binary, warner
+from sfumato.analysis.measure_formulas import MEASURES
 from sfumato.guarantees.amplification import gamma_of_beliefs, largest_posterior
-from sfumato.guarantees.l_diversity import LDiversity, diversity
+from sfumato.guarantees.k_anonymity import LDiversity, diversity
 from sfumato.guarantees.reconstruction_risk import reconstruction_risks, recovery_probabilities
+from sfumato.randomness.distortion import TwoValued, asymmetric_binary, warner
 
 PAIR = np.array([[0.415, 0.043], [0.183, 0.359]])
 """Items G and H of section 3.2.2, first item in the rows."""

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sfumato.attacks.ratio.law import approximate_moments, closeness_probability, ratio_cdf
-from sfumato.attacks.scale_factor import likeliest_sample_size
-from sfumato.chance.noise import Laplace
-from sfumato.guarantees.reconstruction_privacy.tails import chernoff_cap, exact_tails
-from sfumato.methods.sample_perturb_scale.kernels.value_merging import chi_square_statistics, merge_values
+from sfumato.attacks.group_reconstruction import likeliest_sample_size
+from sfumato.attacks.ratio_law import approximate_moments, closeness_probability, ratio_cdf
+from sfumato.guarantees.reconstruction_privacy import chernoff_cap, exact_tails
+from sfumato.methods.sample_perturb_scale.kernels import chi_square_statistics, merge_values
+from sfumato.randomness.noise import Laplace
 
 REPRODUCTION = Path(__file__).resolve().parents[2] / "reproductions" / "han"
 

@@ -8,10 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.methods.columnized_counts.kernels.clustering import columns_by_medoids
-from sfumato.methods.columnized_counts.kernels.similarity import count_pairs
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.data.long_format import SparseUnits
+from sfumato.methods.columnized_counts.kernels import columns_by_medoids, count_pairs
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
 
 RATINGS = [[5, 5, 0, 0], [5, 5, 0, 1], [4, 4, 0, 0], [0, 0, 2, 2], [3, 0, 2, 2], [0, 4, 1, 1]]
 """Six raters and four movies; 0 is no rating."""

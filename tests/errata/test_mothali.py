@@ -13,10 +13,10 @@ import sfumato.datasets
 from sfumato import Schema
 from sfumato.analysis.naive_bayes import CountNaiveBayes
 from sfumato.analysis.shrinkage import fit_prior_rate, james_stein, posterior_mean, shrink
-from sfumato.chance.noise import Laplace
 from sfumato.custody.audit.calibration import row_average_marginals
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.anatomy.law.permutations import permutation_marginals
+from sfumato.guarantees.k_anonymity import LDiversity
+from sfumato.methods.anatomy.permutations import permutation_marginals
+from sfumato.randomness.noise import Laplace
 
 BUCKET = np.array([[0.5, 0.3, 0.2], [0.2, 0.6, 0.2], [0.1, 0.3, 0.4]])
 """Likelihoods of three people, by three values."""

@@ -18,14 +18,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.chance import composition, noise
-from sfumato.chance.randomness import NoiseSource, NoiseStream
 from sfumato.custody.publish import admitted, prepare
 from sfumato.errors import DataError, SfumatoError
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.methods.splu_gen.kernels import decoys
-from sfumato.release.making import make_rows
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix, NoisyTotal
+from sfumato.methods.splu_gen import kernels as decoys
+from sfumato.randomness import noise
+from sfumato.randomness import partitions as composition
+from sfumato.randomness.streams import NoiseSource, NoiseStream
+from sfumato.release.publication import make_rows
 from sfumato.release.storage import entry_of
 
 WORDS = 2**64

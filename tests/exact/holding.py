@@ -22,13 +22,13 @@ from exact.enumeration import (
     published,
     valid_groups,
 )
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.small_sum_privacy import exact
 from sfumato.methods.base import Design
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 Row = tuple[int, ...]
 Rows = tuple[Row, ...]

@@ -26,7 +26,7 @@ from exact.toy_mechanisms import (
     tight_box_mondrian,
 )
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
+from sfumato.methods.columnized_counts.noisy_counts import matrix_row
 
 F = Fraction
 

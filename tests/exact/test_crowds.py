@@ -16,8 +16,8 @@ from exact.holding import (
     mechanism,
 )
 from exact.tiny_tables import COLUMNS, promise_of, schema_of
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
-from sfumato.methods.columnized_counts.law import noisy_count_matrix
+from sfumato.guarantees.k_anonymity import SemanticKAnonymity
+from sfumato.methods.columnized_counts import noisy_counts as noisy_count_matrix
 from sfumato.methods.generalization.design import Generalization
 from sfumato.methods.splu_gen.design import SPLUGen
 

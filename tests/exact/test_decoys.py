@@ -18,8 +18,7 @@ from exact.holding import (
     true_odds_factor,
 )
 from exact.tiny_tables import schema_of
-from sfumato.guarantees.odds_factor import OddsFactor
-from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
+from sfumato.guarantees.small_sum_privacy import OddsFactor, SmallSumPrivacy
 from sfumato.methods.splu_gen.design import SPLUGen
 
 VALUES = [

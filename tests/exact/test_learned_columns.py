@@ -19,14 +19,20 @@ import pytest
 from exact.brute_force import pointwise_delta
 from exact.enumeration import ALLOWANCE, REFUSED, Outputs, Paths, enumerated, exponential, published
 from exact.holding import TooStrongError, factor, hold, table_of
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.columnized_counts.design import ColumnizedCounts, choice, counting
-from sfumato.methods.columnized_counts.kernels.clustering import overlapping_columns
-from sfumato.methods.columnized_counts.kernels.similarity import ItemSimilarity, count_pairs, pair_sensitivity
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.promising import LEARNED_COLUMNS
-from sfumato.values.schema import Schema
+from sfumato.data.long_format import SparseUnits
+from sfumato.methods.columnized_counts import count_phase as choice
+from sfumato.methods.columnized_counts import count_phase as counting
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.columnized_counts.kernels import (
+    ItemSimilarity,
+    count_pairs,
+    overlapping_columns,
+    pair_sensitivity,
+)
+from sfumato.methods.columnized_counts.law import LEARNED_COLUMNS
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Schema
 
 MOST_ROWS = 2
 TOP = 2

@@ -16,9 +16,9 @@ from exact.holding import (
     mechanism,
 )
 from exact.tiny_tables import COUNTS, pairs_by, promise_of, schema_of
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace
 
 
 @pytest.mark.parametrize("name", list(COUNTS))

@@ -11,21 +11,19 @@ import pytest
 
 from exact.enumeration import ALLOWANCE, WORDS, largest_ratio, outputs_of, published
 from exact.holding import TooStrongError, factor, hold, table_of
-from sfumato.chance.randomness import UniformReplacement
-from sfumato.custody.choose import choose
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.custody.calibrate import choose
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
 from sfumato.guarantees import GUARANTEES
-from sfumato.guarantees.amplification import gamma_of_retention
-from sfumato.guarantees.belief_bound import BeliefBound
-from sfumato.guarantees.belief_growth import BeliefGrowth
-from sfumato.guarantees.large_sum_utility import LargeSumUtility
-from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
+from sfumato.guarantees.amplification import BeliefBound, BeliefGrowth, gamma_of_retention
+from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
+from sfumato.guarantees.small_sum_privacy import LargeSumUtility
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.randomness.streams import UniformReplacement
+from sfumato.schema import Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Schema
 
 SCHEMA = Schema.from_dict(
     {

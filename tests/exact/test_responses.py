@@ -18,13 +18,13 @@ from exact.holding import (
     table_of,
 )
 from exact.tiny_tables import RESPONSES, schema_of, tables_of
-from sfumato.chance import distortion
-from sfumato.chance.randomness import UniformReplacement
-from sfumato.custody.choose import choose
+from sfumato.custody.calibrate import choose
 from sfumato.custody.plan import plan
 from sfumato.errors import SfumatoError
 from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.values.schema import Schema
+from sfumato.randomness import distortion
+from sfumato.randomness.streams import UniformReplacement
+from sfumato.schema import Schema
 
 
 @pytest.mark.parametrize("name", list(RESPONSES))

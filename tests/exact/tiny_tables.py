@@ -10,7 +10,7 @@ from exact.holding import (
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 def schema_of(*, jobs=3, pays=0, learned=False, people=4):

@@ -10,7 +10,7 @@ from typing import Any
 
 from exact.brute_force import Mechanism, Probability, Row, Rows
 from exact.count_matrices import exact_release_probabilities
-from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
+from sfumato.methods.columnized_counts.noisy_counts import matrix_row
 
 Matrix = Callable[[int], Sequence[Probability]]
 """Count to the probabilities of publishing 0, 1, 2, ... copies."""

@@ -14,9 +14,9 @@ from pyarrow import parquet
 
 from samples import SCHEMA, people
 from sfumato import load_release
-from sfumato.cli.application import app
-from sfumato.data.connection import SPILL
-from sfumato.writing import PARTIAL
+from sfumato.atomic_files import PARTIAL
+from sfumato.cli.app import app
+from sfumato.data.duckdb_connection import SPILL
 
 ROWS = 20_000
 METHODS = (("randomized-response", "retention=0.5"), ("anatomy", "l_value=2"), ("generalization", "k=5"))

@@ -109,7 +109,7 @@ def command() -> Any:
     """The command line. Building it takes ten times as long as most commands do, so it is built once."""
     from typer.main import get_command
 
-    from sfumato.cli.application import app
+    from sfumato.cli.app import app
 
     return get_command(app)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Schema, read_table
-from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.methods.generalization.design import Generalization
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 

@@ -80,7 +80,7 @@ def test_functions_that_are_alive_are_changed_under_their_decorators(slips):
 
 def test_what_the_package_remembers_is_found():
     """Numbers computed while tests are collected would hide a slip from all of them."""
-    from sfumato.methods.columnized_counts.law.noisy_count_matrix import _release_words
+    from sfumato.methods.columnized_counts.noisy_counts import _release_words
 
     assert any(each is _release_words for each in _caches())
 

@@ -23,14 +23,14 @@ def test_every_file_of_a_room_has_tests(room):
 
 def test_the_tests_named_after_a_file_come_first():
     """Most slips are seen by the first file of tests."""
-    tests = own_tests(Path("src/sfumato/chance/noise.py"))
+    tests = own_tests(Path("src/sfumato/randomness/noise.py"))
     assert tests[0] == Path("tests/unit/chance/test_noise.py")
     assert Path("tests/statistical/test_noise.py") in tests
 
 
 def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
     """The law of SPLU-Gen by the statistics of its decoys too, and not by those of another method."""
-    tests = own_tests(Path("src/sfumato/methods/splu_gen/kernels/decoys.py"))
+    tests = own_tests(Path("src/sfumato/methods/splu_gen/kernels.py"))
     assert tests[0] == Path("tests/unit/methods/splu_gen/test_kernels.py")
     assert Path("tests/statistical/test_splu_gen.py") in tests
     assert Path("tests/statistical/test_anatomy.py") not in tests
@@ -43,8 +43,8 @@ def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
 @pytest.mark.parametrize(
     ("file", "name"),
     [
-        ("src/sfumato/chance/noise.py", "sfumato.chance.noise"),
-        ("src/sfumato/chance/__init__.py", "sfumato.chance"),
+        ("src/sfumato/randomness/noise.py", "sfumato.randomness.noise"),
+        ("src/sfumato/randomness/distortion.py", "sfumato.randomness.distortion"),
     ],
 )
 def test_module_names(file, name):

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from array_tables import published
 from sfumato import read_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.guarantees.k_anonymity import KAnonymity
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import OccupiedCounts
+from sfumato.guarantees.k_anonymity import KAnonymity, LDiversity
+from sfumato.methods.generalization.design import Generalization
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.analysis.measures import MEASURES
+from sfumato.analysis.measure_formulas import MEASURES
 
 ROUNDING = 1e-9
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as array_strategies
 
 from counted import Counted
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion, contract
+from sfumato.schema import Attribute, Role
 
 
 @st.composite

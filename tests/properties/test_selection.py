@@ -10,11 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sfumato.errors import QueryError
-from sfumato.values.boxes import boxes_of
-from sfumato.values.expressions import Condition, Joined, Negated
-from sfumato.values.predicate import Predicate
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.query.selection import Predicate, Selection, boxes_of
+from sfumato.query.text import Condition, Joined, Negated
+from sfumato.schema import Attribute, Role, Schema
 from strategies import AWKWARD_TEXTS, KEYWORDS, attributes, schemas, selections
 
 CENSUS = Schema(

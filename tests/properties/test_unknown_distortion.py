@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sfumato.analysis.measures import MEASURES
-from sfumato.analysis.unknown_distortion.properties import KNOWLEDGE, PROPERTIES, broken_generators
+from sfumato.analysis.measure_formulas import MEASURES
+from sfumato.analysis.unknown_distortion import KNOWLEDGE, PROPERTIES, broken_generators
 
 ROUNDING = 1e-7
 """Roots of what rounding leaves of zero, which is about 1e-16, are about 1e-8."""

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scripts import load_script
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
+from sfumato.randomness.streams import NoiseSource
 
 script = load_script(
     Path(__file__).parents[2] / "reproductions" / "mothali_classifiers" / "classifier_trial.py"

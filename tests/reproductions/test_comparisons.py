@@ -11,7 +11,7 @@ import pytest
 
 from adult import ESGRO, read_adult
 from evidence import bundled
-from sfumato.compare.designs import read_candidates
+from sfumato.compare.grid import read_candidates
 
 FOLDER = Path(__file__).parents[2] / "reproductions"
 CLAIMS = tomllib.loads((FOLDER / "guo" / "claims.toml").read_text(encoding="utf-8"))

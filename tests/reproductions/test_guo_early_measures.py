@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from scripts import load_script
-from sfumato.chance.distortion import UniformDistortion, asymmetric_binary, warner
 from sfumato.errors import ParameterError
+from sfumato.randomness.distortion import UniformDistortion, asymmetric_binary, warner
 
 measures = load_script(Path(__file__).parents[2] / "reproductions" / "guo" / "early_measures.py")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
 
 FOLDER = Path(__file__).resolve().parents[2] / "reproductions" / "li"
 STORED = json.loads((FOLDER / "results.json").read_text(encoding="utf-8"))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.data.distributed import resting, splits
+from sfumato.data.distributed import splits
+from sfumato.data.distributed import splits as resting
 from sfumato.errors import SfumatoError
-from sfumato.release import parts
+from sfumato.release import distributed as parts
 
 
 def reason_to_leave_out() -> str | None:
     """Why Spark cannot run here, in the words that a user would read."""
-    from sfumato.data.distributed.spark_session import require_parts
+    from sfumato.data.distributed.spark import require_parts
 
     try:
         require_parts()
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(items):
 @pytest.fixture(scope="session")
 def session(tmp_path_factory):
     """Two threads and four attempts for every task."""
-    from sfumato.data.distributed.spark_session import find_session
+    from sfumato.data.distributed.spark import find_session
 
     folder = tmp_path_factory.mktemp("spark")
     found = find_session(threads=2, memory="1GB", folder=folder)
@@ -64,7 +65,7 @@ def session(tmp_path_factory):
 @pytest.fixture
 def engine(session):
     """The engine in that session."""
-    from sfumato.data.distributed.spark_engine import SparkEngine
+    from sfumato.data.distributed.spark import SparkEngine
 
     with_session = SparkEngine(session)
     yield with_session

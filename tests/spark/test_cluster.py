@@ -14,9 +14,8 @@ from engine_cases import digests, write_people
 from on_a_cluster import KEY
 from samples import SCHEMA
 from sfumato import METHODS, publish, read_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.randomness.streams import NoiseSource
 
 HERE = Path(__file__).parent
 

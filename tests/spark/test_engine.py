@@ -9,10 +9,9 @@ import engine_cases
 from engine_cases import DESIGNS, digests, write_people
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
-from sfumato.data.distributed.spark_engine import SparkEngine
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.data.distributed.spark import SparkEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.errors import DataError, ParameterError
 
 

@@ -13,11 +13,10 @@ import pytest
 from engine_cases import digests, write_people
 from samples import SCHEMA, people
 from sfumato import METHODS, publish, read_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.distributed import spark_runner
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
+from sfumato.data.distributed import spark as spark_runner
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
 from sfumato.errors import DataError, SourceError
+from sfumato.randomness.streams import NoiseSource
 
 
 @pytest.fixture(autouse=True)

@@ -11,10 +11,9 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.ledger import Ledger
-from sfumato.data.distributed.spark_engine import SparkEngine
-from sfumato.data.distributed.spark_session import find_session
+from sfumato.data.distributed.spark import SparkEngine, find_session
 from sfumato.errors import DataError, SourceError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 def schema_of(**bins):

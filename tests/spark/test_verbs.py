@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from engine_cases import write_people
 from samples import SCHEMA, people
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 
 DESIGN = ("--method", "randomized-response", "--set", "retention=0.5")
 PRIVATE = ("people.parquet", "--schema", "schema.toml")

@@ -12,10 +12,10 @@ from sfumato.analysis.independence import independence
 from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.regression import regress
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -9,19 +9,18 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import Anatomy
-from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.bucket_scoring import BucketScore
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes
+from sfumato.custody.audit.calibration import BucketScore
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.anatomy.law import bucketed_counts
-from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
-from sfumato.methods.anatomy.law.people import BucketedPeople
-from sfumato.methods.anatomy.law.permutations import draw_permutations
+from sfumato.methods.anatomy import law as bucketed_counts
+from sfumato.methods.anatomy.buckets import BucketComposition, spreads_of_cells
+from sfumato.methods.anatomy.permutations import BucketedPeople, draw_permutations
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from tests.attacked_tables import attacked_buckets, bins_beyond, linked_people, linking_guesses, told_people
 
-from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
-from sfumato.attacks.scale_factor import likeliest_sample_size
-from sfumato.laws.believing import judging, peaked_shares
-from sfumato.laws.believing.surest import Corrections, judge_corrections
+from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes
+from sfumato.attacks.group_reconstruction import likeliest_sample_size
+from sfumato.laws import cross_validation as judging
+from sfumato.laws import shrinkage as peaked_shares
+from sfumato.laws.cross_validation import Corrections, judge_corrections
 
 pytestmark = pytest.mark.statistical
 

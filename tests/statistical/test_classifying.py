@@ -8,11 +8,10 @@ import pytest
 from counted import Counted
 from known_counts import KnownCounts
 from published_rows import category_attribute
-from sfumato.analysis.classifying.growing import try_split
-from sfumato.analysis.classifying.prediction_error import prediction_error
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.selection import Tabulation
+from sfumato.analysis.classifiers import prediction_error, try_split
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion
 
 pytestmark = pytest.mark.statistical
 

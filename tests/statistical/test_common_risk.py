@@ -13,18 +13,10 @@ import numpy as np
 import pytest
 
 from coded_tables import table_of
-from sfumato import (
-    METHODS,
-    DistributionResampling,
-    RandomizedResponse,
-    SPLUGen,
-    audit,
-)
-from sfumato.custody.audit.attackers import LAW, MARGIN, beliefs_of, beliefs_without
-from sfumato.custody.audit.measuring import LINKABLE, TOP, Trial, measure, measure_rare
+from sfumato import METHODS, DistributionResampling, RandomizedResponse, SPLUGen, audit
+from sfumato.custody.audit.attackers import LAW, MARGIN, beliefs_of, beliefs_without, raw_release
 from sfumato.custody.audit.people import people_of
-from sfumato.custody.audit.raw import raw_release
-from sfumato.custody.audit.scores import hits, rare_values
+from sfumato.custody.audit.scores import LINKABLE, TOP, Trial, hits, measure, measure_rare, rare_values
 from sfumato.testing import release_in_memory
 from skewed_tables import falling, held_out, skewed_table
 

@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import binom
 
 from published_rows import PublishedRows, category_attribute, selection
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.values.schema import Role
-from sfumato.values.selection import Tabulation
+from sfumato.methods.splu_gen.decoy_counts import DecoyCounts
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Role
 
 pytestmark = pytest.mark.statistical
 

@@ -9,13 +9,13 @@ import pytest
 from scipy.stats import binom
 
 from published_rows import category_attribute
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.methods.splu_gen.decoy_counts import DecoyCounts
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.methods.base import METHODS
-from sfumato.methods.splu_gen.law.decoy_counts import DecoyCounts
+from sfumato.methods.splu_gen.decoy_counts import DecoyCounts
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.statistical
 

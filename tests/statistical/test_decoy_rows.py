@@ -7,14 +7,13 @@ import pytest
 from scipy.stats import norm
 
 from published_rows import PublishedRows, category_attribute, related_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
-from sfumato.methods.splu_gen.law.pairwise import pairwise_count
-from sfumato.values.estimates import normal_quantile
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import normal_quantile
+from sfumato.methods.splu_gen.decoy_model import DecoyModel, covariance
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law import DecoyRows, pairwise_count
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Role
 
 pytestmark = pytest.mark.statistical
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys
-from sfumato.methods.splu_gen.law import joint_cells
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.values.estimates import Estimates
-from sfumato.values.feasibility import rake
-from sfumato.values.schema import Role
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import rake
+from sfumato.estimates.estimates import Estimates
+from sfumato.methods.splu_gen import decoy_model as joint_cells
+from sfumato.methods.splu_gen.decoy_model import DecoyModel
+from sfumato.methods.splu_gen.kernels import draw_decoys
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Role
 
 pytestmark = pytest.mark.statistical
 

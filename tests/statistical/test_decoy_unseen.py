@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import binom
 
 from published_rows import category_attribute
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.methods.splu_gen.decoy_model import UnseenValues
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.methods.splu_gen.law.unseen import UnseenValues
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -20,17 +20,15 @@ from sfumato import (
     SPLUGen,
     falsify,
 )
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.custody.audit import falsifying
-from sfumato.custody.audit.neighbours import distinguish
-from sfumato.custody.audit.probing_tables import TOY_SCHEMA
-from sfumato.custody.audit.truth_checks.agreement import Alike
-from sfumato.custody.audit.truth_checks.p_values import bernstein
-from sfumato.data.coded_rows import CodedRows
+from sfumato.custody.audit import falsify as falsifying
+from sfumato.custody.audit.falsify import TOY_SCHEMA, distinguish
+from sfumato.custody.audit.law_checks import Alike, bernstein
+from sfumato.data.engine import CodedRows
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.design import counting
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.columnized_counts import count_phase as counting
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.schema import Attribute, Role, Schema
 
 
 @pytest.mark.parametrize("name", METHODS.members)

@@ -12,9 +12,10 @@ from scipy.stats import binom
 
 from nearly_everybody import people
 from sfumato import RandomizedResponse
-from sfumato.analysis import routine
-from sfumato.chance.randomness import NoiseSource
-from sfumato.release import combining, large_shares
+from sfumato.analysis import equations as routine
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release import tabulation as combining
+from sfumato.release import tabulation as large_shares
 from sfumato.testing import redrawn, release_in_memory
 
 pytestmark = pytest.mark.statistical

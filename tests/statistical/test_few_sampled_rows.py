@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import binom, norm
 
 from coverage_matrix.tables import population
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
+from sfumato.estimates.intervals import score_limits
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.randomness.streams import NoiseSource
 from sfumato.testing import redrawn, release_in_memory
-from sfumato.values.score_intervals import score_limits
 
 pytestmark = pytest.mark.statistical
 

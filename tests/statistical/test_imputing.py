@@ -8,12 +8,12 @@ import pytest
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from sfumato import RandomizedResponse
-from sfumato.analysis.imputing import impute
+from sfumato.analysis.imputation import impute
 from sfumato.analysis.regression import regress
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 pytestmark = pytest.mark.statistical
 

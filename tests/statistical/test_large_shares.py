@@ -13,8 +13,8 @@ from scipy.stats import binom
 from coded_tables import table_of
 from nearly_everybody import people
 from sfumato import RandomizedResponse
-from sfumato.chance.randomness import NoiseSource
-from sfumato.release import large_shares
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release import tabulation as large_shares
 from sfumato.testing import redrawn, release_in_memory
 
 pytestmark = pytest.mark.statistical

@@ -12,9 +12,9 @@ from known_counts import KnownCounts
 from perturbed_counts import REPLICATES, TWIN_REPLICATES, estimated, matrix_of, publish
 from published_rows import category_attribute
 from sfumato.analysis.independence import independence
-from sfumato.analysis.unknown_distortion.suspicion import expected_margin, quadratic_test
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.analysis.unknown_distortion import expected_margin, quadratic_test
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.randomness.distortion import UniformDistortion
 
 pytestmark = pytest.mark.statistical
 

@@ -24,16 +24,15 @@ from perturbed_counts import (
     publish,
 )
 from published_rows import category_attribute
-from sfumato.analysis.measures import measure, measuring
+from sfumato.analysis import measures as measuring
+from sfumato.analysis.itemsets import BitColumns, BitSupports, Distorted, Item
+from sfumato.analysis.measures import measure
 from sfumato.analysis.moments import mean
 from sfumato.analysis.rules import Settings, mine
-from sfumato.analysis.rules.bits import BitColumns
-from sfumato.analysis.rules.items import Item
-from sfumato.analysis.rules.supports import BitSupports, Distorted
-from sfumato.chance.distortion import UniformDistortion, warner
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.release.simultaneous import level_of_each
-from sfumato.values.selection import Tabulation
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion, warner
+from sfumato.release.tabulation import level_of_each
 
 pytestmark = pytest.mark.statistical
 

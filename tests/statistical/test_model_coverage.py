@@ -24,9 +24,9 @@ from perturbed_counts import (
 from published_rows import category_attribute
 from sfumato.analysis.loglinear import fit_loglinear
 from sfumato.analysis.regression import regress
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.selection import Tabulation
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion
 
 pytestmark = pytest.mark.statistical
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace, draw_with_opendp
-from sfumato.chance.randomness import NoiseSource
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace, draw_with_opendp
+from sfumato.randomness.streams import NoiseSource
 
 pytestmark = pytest.mark.statistical
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Tabulation
+from sfumato.data.chunks import CodedBatch
+from sfumato.methods.noisy_marginals.law import NoisyCounts, NoisyMarginal
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix
+from sfumato.randomness.streams import NoiseSource
 
 pytestmark = pytest.mark.statistical
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
-from sfumato.chance.noise_sums import half_widths_of_sums
+from sfumato.estimates.exact_intervals import half_widths_of_sums
 from sfumato.methods.columnized_counts.design import ColumnizedCounts
-from sfumato.methods.columnized_counts.law.columns import COUNT_COLUMN
+from sfumato.methods.columnized_counts.noisy_counts import COUNT_COLUMN
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.testing.statistics import coverage_p_value
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.testing.trials import coverage_p_value
 
 pytestmark = pytest.mark.statistical
 

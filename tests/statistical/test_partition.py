@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.chance import partition
-from sfumato.chance.randomness import NoiseSource
+from sfumato.randomness import partitions as partition
+from sfumato.randomness.streams import NoiseSource
 
 COINS = np.array([0.5, 0.02, 0.3, 0.9, 0.15, 0.4, 0.07])
 GROUPS = 400_000

@@ -9,12 +9,12 @@ import pytest
 from scipy.stats import chi2
 
 from counted import Counted
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, warner
-from sfumato.chance.randomness import CategorySampler, NoiseSource
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion, warner
+from sfumato.randomness.streams import CategorySampler, NoiseSource
+from sfumato.schema import Attribute, Role
 
 pytestmark = pytest.mark.statistical
 

@@ -7,16 +7,14 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.chance import quotas
-from sfumato.chance.chosen_positions import ChosenPositions
-from sfumato.chance.composition import Composition
-from sfumato.chance.quotas import Arrangement, contingency, split
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.portions import PILE, Portion
+from sfumato.data.chunks import PILE, CodedBatch, Portion
 from sfumato.methods.anatomy import kernels as anatomy
-from sfumato.methods.splu_gen.kernels import decoys
-from sfumato.methods.splu_gen.kernels.rows import KeptRows, leave_out
-from sfumato.values.batches import CodedBatch
+from sfumato.methods.splu_gen import kernels as decoys
+from sfumato.methods.splu_gen.kernels import KeptRows, leave_out
+from sfumato.randomness import quotas
+from sfumato.randomness.partitions import Composition
+from sfumato.randomness.quotas import Arrangement, ChosenPositions, contingency, split
+from sfumato.randomness.streams import NoiseSource
 
 pytestmark = pytest.mark.statistical
 

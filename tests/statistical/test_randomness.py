@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.randomness import (
-    CategorySampler,
-    NoiseSource,
-    NoiseStream,
-    UniformReplacement,
-)
+from sfumato.randomness.streams import CategorySampler, NoiseSource, NoiseStream, UniformReplacement
 
 pytestmark = pytest.mark.statistical
 

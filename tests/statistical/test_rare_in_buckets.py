@@ -11,11 +11,11 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import Anatomy
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
-from sfumato.methods.anatomy.law import rare_ends
+from sfumato.methods.anatomy import law as rare_ends
+from sfumato.schema import Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Schema
 
 pytestmark = pytest.mark.statistical
 

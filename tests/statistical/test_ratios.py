@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.values.estimates import Estimates
+from sfumato.estimates.estimates import Estimates
 
 pytestmark = pytest.mark.statistical
 

@@ -6,15 +6,11 @@ import numpy as np
 import pytest
 
 from coded_tables import table_of
-from sfumato import (
-    Anatomy,
-    NoisyMarginals,
-    RandomizedResponse,
-)
-from sfumato.chance.noise import DiscreteLaplace
+from sfumato import Anatomy, NoisyMarginals, RandomizedResponse
+from sfumato.custody.audit.law_checks import check_against_truth
 from sfumato.custody.audit.people import people_of
-from sfumato.custody.audit.truth_checks import check_against_truth
-from sfumato.data.coded_rows import CodedRows
+from sfumato.data.engine import CodedRows
+from sfumato.randomness.noise import DiscreteLaplace
 from sfumato.testing import release_in_memory, sample_table
 
 

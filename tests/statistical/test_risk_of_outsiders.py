@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 from coded_tables import table_of
-from sfumato import (
-    METHODS,
-    RandomizedResponse,
-    SamplePerturbScale,
-    SPLUGen,
+from sfumato import METHODS, RandomizedResponse, SamplePerturbScale, SPLUGen
+from sfumato.custody.audit.attackers import (
+    LAW,
+    OUTLIERS,
+    TABLES,
+    attack_absent,
+    attack_present,
+    beliefs_of,
+    beliefs_without,
 )
-from sfumato.custody.audit.attackers import LAW, OUTLIERS, TABLES, beliefs_of, beliefs_without
-from sfumato.custody.audit.controls import attack_absent, attack_present
-from sfumato.custody.audit.measuring import LINKABLE, MEANINGS, TOP, Trial, measure
 from sfumato.custody.audit.people import people_of
-from sfumato.custody.audit.scores import hits
+from sfumato.custody.audit.scores import LINKABLE, MEANINGS, TOP, Trial, hits, measure
 from sfumato.data.private_table import PrivateTable
 from sfumato.testing import release_in_memory
 from skewed_tables import falling, skewed_table

@@ -9,17 +9,15 @@ import pytest
 from scipy.stats import binom
 
 from array_tables import ArrayTable, published
-from sfumato.chance.chosen_positions import ChosenPositions, PositionReader
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.personal_groups import PersonalGroups
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
-    fixed_size_quotas,
-)
-from sfumato.methods.sample_perturb_scale.law import sampled_counts
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.data.equivalence_classes import PersonalGroups
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.methods.sample_perturb_scale import law as sampled_counts
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.methods.sample_perturb_scale.kernels import fixed_size_quotas
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.quotas import ChosenPositions, PositionReader
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.statistical
 
@@ -346,7 +344,7 @@ def test_independent_quotas_have_the_sizes_of_example_5(alarm_budget):
 
     Twin: the sizes of a fixed total.
     """
-    from sfumato.methods.sample_perturb_scale.kernels.group_sampling import independent_quotas
+    from sfumato.methods.sample_perturb_scale.kernels import independent_quotas
 
     check = alarm_budget.draw("quotas rounded independently")
     number = 40_000

@@ -11,9 +11,9 @@ import pytest
 from scipy.stats import binom
 
 from known_counts import KnownCounts, numbered_attribute
-from sfumato.analysis import quantile_ends
+from sfumato.analysis import moments as quantile_ends
 from sfumato.analysis.moments import quantile
-from sfumato.values.schema import Attribute, Role
+from sfumato.schema import Attribute, Role
 
 pytestmark = pytest.mark.statistical
 

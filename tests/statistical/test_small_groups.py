@@ -13,13 +13,15 @@ from scipy.stats import binom
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from sfumato import RandomizedResponse
-from sfumato.analysis.differentiation import noise_bias, noise_spread
-from sfumato.analysis.measures import measure, measuring, noise
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis import measure_formulas as noise
+from sfumato.analysis import measures as measuring
+from sfumato.analysis.equations import noise_bias, noise_spread
+from sfumato.analysis.measures import measure
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import redrawn, release_in_memory
-from sfumato.values.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.chance.together import compose_together
-from sfumato.methods.splu_gen.kernels.decoys import draw_in_groups
+from sfumato.methods.splu_gen.kernels import draw_in_groups
+from sfumato.randomness.partitions import compose_together, partition_rows
+from sfumato.randomness.streams import NoiseSource
 
 pytestmark = pytest.mark.statistical
 

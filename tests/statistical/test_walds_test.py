@@ -11,12 +11,12 @@ import pytest
 from scipy.stats import binom
 
 from sfumato import NoisyMarginals, RandomizedResponse
-from sfumato.analysis import residuals
-from sfumato.analysis.routine import drawing
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis import equations as residuals
+from sfumato.analysis.equations import drawing
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
+from sfumato.schema import Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Schema
 
 pytestmark = pytest.mark.statistical
 

@@ -53,17 +53,17 @@ def lattice_change(scale):
 @pytest.mark.parametrize(
     ("place", "name", "said", "follows", "tolerance"),
     [
-        ("attacks/anatomy_naive_bayes/held_out", "LEAST_GAIN", "once in a thousand times", lambda gain: stats.chi2.sf(2 * gain, 3), 0.2),
+        ("attacks/bucket_models", "LEAST_GAIN", "once in a thousand times", lambda gain: stats.chi2.sf(2 * gain, 3), 0.2),
         ("custody/audit/scores", "BEYOND_CHANCE", "once in twenty", lambda gain: stats.chi2.sf(2 * gain, 2), 0.02),
-        ("attacks/small_sum", "STANDARD_ERRORS", "3 in 100,000", stats.norm.sf, 0.1),
-        ("release/simultaneous", "DRAWS", "0.0015", lambda draws: math.sqrt(0.05 * 0.95 / draws), 0.05),
-        ("analysis/measures/bootstrap", "REPLICATES", "about a tenth of a standard error", quantile_error, 0.2),
-        ("laws/believing/surest", "LEVELS", "by hundredths", lambda levels: 1 / levels, 0.01),
+        ("attacks/small_sums", "STANDARD_ERRORS", "3 in 100,000", stats.norm.sf, 0.1),
+        ("release/tabulation", "DRAWS", "0.0015", lambda draws: math.sqrt(0.05 * 0.95 / draws), 0.05),
+        ("analysis/measures", "REPLICATES", "about a tenth of a standard error", quantile_error, 0.2),
+        ("laws/cross_validation", "LEVELS", "by hundredths", lambda levels: 1 / levels, 0.01),
         # Sampling halves what is kept when it is full, so that half of it is left at worst.
-        ("data/uniqueness", "MOST_KEYS_OF_SETS", "about a fortieth of itself", lambda keys: share_error(0.05, keys / 2), 0.05),
-        ("data/uniqueness", "FEWEST_SAMPLED", "one in two hundred and fifty", lambda number: share_error(0.5, number / 2), 0.05),
-        ("methods/sample_perturb_scale/law/sampled_counts", "UNSEEN_ROWS", "half of the square of 1.96", float, 0.05),
-        ("release/random_order", "PILES", "140 MB", lambda piles: 1e9 / piles * 9, 0.01),
+        ("data/sample_uniques", "MOST_KEYS_OF_SETS", "about a fortieth of itself", lambda keys: share_error(0.05, keys / 2), 0.05),
+        ("data/sample_uniques", "FEWEST_SAMPLED", "one in two hundred and fifty", lambda number: share_error(0.5, number / 2), 0.05),
+        ("methods/sample_perturb_scale/law", "UNSEEN_ROWS", "half of the square of 1.96", float, 0.05),
+        ("release/publication", "PILES", "140 MB", lambda piles: 1e9 / piles * 9, 0.01),
         ("datasets/census_population", "SALARY_NOISE", "1.1 of it", lambda scale: stats.logistic.ppf(0.75, scale=scale) / scale, 0.01),
     ],
 )  # fmt: skip
@@ -77,10 +77,10 @@ def test_what_is_said_beside_a_constant_follows_from_it(place, name, said, follo
     ("place", "name", "said", "follows"),
     [
         # A chain that is told a share of the information forgets by one less that share a step.
-        ("analysis/imputing/augmenting", "FORGETTING", "forgotten to a hundredth", lambda steps: 0.7 ** (steps / 0.3)),
+        ("analysis/imputation", "FORGETTING", "forgotten to a hundredth", lambda steps: 0.7 ** (steps / 0.3)),
         # The Gaussian law is the narrower one at a scale.
-        ("chance/noise_sums", "FINEST_SCALE", "below two hundredths of a standard deviation", lambda scale: 1 / scale),
-        ("attacks/ratio/law", "LARGEST_SUMMED_SCALE", "less than 1 / (2 scale)", lattice_change),
+        ("estimates/exact_intervals", "FINEST_SCALE", "below two hundredths of a standard deviation", lambda scale: 1 / scale),
+        ("attacks/ratio_law", "LARGEST_SUMMED_SCALE", "less than 1 / (2 scale)", lattice_change),
     ],
 )  # fmt: skip
 def test_what_is_bounded_beside_a_constant_stays_below(place, name, said, follows):

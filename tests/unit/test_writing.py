@@ -11,12 +11,12 @@ import time
 
 import pytest
 
-from sfumato.writing import PARTIAL, HeldFolder, remove_abandoned, write_whole
+from sfumato.atomic_files import PARTIAL, HeldFolder, remove_abandoned, write_whole
 
 WRITES = textwrap.dedent("""
     import sys, time
     from pathlib import Path
-    from sfumato.writing import write_whole
+    from sfumato.atomic_files import write_whole
     with write_whole(Path("out.txt"), parameter="out") as (temporary,):
         temporary.write_text("half")
         print("begun", flush=True)
@@ -82,7 +82,7 @@ def test_folders_are_their_owners_alone(tmp_path):
 
 def test_a_file_system_without_locks_is_written_to(tmp_path, monkeypatch):
     """Nothing is removed there, since nothing tells the living from the dead."""
-    monkeypatch.setattr("sfumato.writing._locked", lambda _: None)
+    monkeypatch.setattr("sfumato.atomic_files._locked", lambda _: None)
     with write_whole(tmp_path / "a.txt", parameter="out") as (temporary,):
         temporary.write_text("whole")
     assert (tmp_path / "a.txt").read_text() == "whole"

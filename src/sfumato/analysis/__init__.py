@@ -1,1 +1,1 @@
-"""Analyses of releases. They read the release and its law, never private rows."""
+"""Analyses of releases. They read a release and its law, never private rows."""

@@ -1,4 +1,4 @@
-"""Tests of independence, mutual and conditional, that keep their level on released rows and on estimated counts."""
+"""Tests of independence, mutual and conditional, on estimated counts or unadjusted rows."""
 
 from __future__ import annotations
 
@@ -9,18 +9,98 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.analysis.asking import ClassCounts, Countable, ask_classes, show_count
-from sfumato.analysis.classification import Classification
-from sfumato.analysis.group_tables import GroupTable
-from sfumato.analysis.published import PublishedRows
-from sfumato.analysis.residuals import LEVEL, POWER, ResidualTest, refuse_open_counts
-from sfumato.analysis.within_bounds import refuse_assumed
+from sfumato.analysis.counts import (
+    ClassCounts,
+    Classification,
+    Countable,
+    PublishedRows,
+    ask_classes,
+    keep_cells,
+    show_count,
+)
+from sfumato.analysis.equations import LEVEL, POWER, ResidualTest, judge_residuals, refuse_open_counts
+from sfumato.analysis.identified_sets import refuse_assumed
+from sfumato.arrays import Floats, Integers
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
+from sfumato.estimates.estimates import Estimates
+from sfumato.query.selection import Predicate
 from sfumato.release.release import Release
-from sfumato.values.charts import bar_chart
-from sfumato.values.number_text import percent_as_stated, show_cell
-from sfumato.values.predicate import Predicate
-from sfumato.values.tabular import Charted
+from sfumato.results import Charted, bar_chart
+from sfumato.text import percent_as_stated, show_cell
+
+# --------------------------------------------------------------------------------------------------
+# Tables of groups and classes, and whether what they are classified by could be independent within groups.
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTable:
+    """Counts of groups and classes, flattened with the groups first.
+
+    Parameters
+    ----------
+    counts
+        With the whole ``table`` covariance.
+    codes
+        Of every cell, its group and its class on each side, ``(1 + sides, cells)``.
+    """
+
+    counts: Estimates
+    codes: Integers
+
+    def without_empty_classes(self) -> GroupTable:
+        """Classes that surely have no row, within a group or at all, say nothing, and no margin of theirs is divided by.
+
+        Raises
+        ------
+        NoSolutionError
+            When no row is there.
+        """
+        is_empty = (self.counts.values == 0) & (self.counts.variances == 0)
+        groups, kept = self.codes[0], np.ones(is_empty.size, dtype=bool)
+        for own in self.codes[1:]:
+            filled = np.zeros((int(groups.max()) + 1, int(own.max()) + 1), dtype=bool)
+            filled[groups[~is_empty], own[~is_empty]] = True
+            kept &= filled[groups, own]
+        if kept.all():
+            return self
+        if not kept.any():
+            raise NoSolutionError(
+                "there is no test of independence: no row is there. Ask about conditions that rows satisfy.",
+                reason="undefined",
+            )
+        return GroupTable(keep_cells(self.counts, kept), self.codes[:, kept])
+
+    def fitted(self) -> Floats:
+        """What independence within groups makes of the counts: the product of shares, times the group."""
+        values, groups = self.counts.values, self.codes[0]
+        totals = np.bincount(groups, values)
+        fitted = totals[groups]
+        for own in self.codes[1:]:
+            margins = np.zeros((totals.size, int(own.max()) + 1))
+            np.add.at(margins, (groups, own), values)
+            fitted = fitted * margins[groups, own] / totals[groups]
+        return np.asarray(fitted)
+
+    def judge(self) -> ResidualTest:
+        """Test whether the sides could be independent within groups; every margin must be positive."""
+        return judge_residuals(self.counts, self.fitted(), self._columns())
+
+    def _columns(self) -> Floats:
+        """Indicators of every group with every class of each side, ``(cells, p)``."""
+        groups = self.codes[0]
+        columns = [
+            (groups == group) & (own == place)
+            for own in self.codes[1:]
+            for group in np.unique(groups)
+            for place in np.unique(own)
+        ]
+        return np.array(columns, dtype=float).T
+
+
+# --------------------------------------------------------------------------------------------------
+# Tests of independence, mutual and conditional, that keep their level on released rows and on estimated
+# counts.
+
 
 Counts = Literal["estimated", "published"]
 """What is tested: counts estimated through the law, or the published rows as they stand."""
@@ -168,7 +248,7 @@ def independence(
     Notes
     -----
     Independence is a loglinear model, whose residuals are tested as
-    :func:`sfumato.analysis.residuals.judge_residuals` has it. On published rows their own draw is all there is, and the
+    :func:`sfumato.analysis.equations.judge_residuals` has it. On published rows their own draw is all there is, and the
     statistic is Pearson's (Guo 2010, results 9 and 10).
     """
     chosen = chosen_counts(release, counts)

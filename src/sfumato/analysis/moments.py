@@ -1,30 +1,490 @@
-"""Means, variances, quantiles and correlations of numbers that were published as categories."""
+"""Means, variances, quantiles and (partial) correlations of attributes whose categories stand for numbers."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from sfumato.analysis.asking import Countable, ask_cells, keep_cells
-from sfumato.analysis.differentiation import differentiate
-from sfumato.analysis.number_ranges import sets_of
-from sfumato.analysis.numbers import WHOLE_RANGE, NumberEstimate
-from sfumato.analysis.quantile_ends import quantile_of_bins, quantile_of_numbers
-from sfumato.analysis.routine import carry, leaning
-from sfumato.analysis.scored_counts import ScoredCounts
-from sfumato.analysis.scores import Scores, score
-from sfumato.analysis.within_bounds import are_certain, are_loose, beyond_box, claim_of, note_of_bounds
-from sfumato.errors import NoSolutionError, ParameterError
+from sfumato.analysis.counts import CellCounts, Classification, Countable, ask_cells, ask_classes, keep_cells
+from sfumato.analysis.equations import carry, differentiate, leaning
+from sfumato.analysis.identified_sets import (
+    Sets,
+    are_certain,
+    are_loose,
+    beyond_box,
+    category_between,
+    claim_of,
+    mean_between,
+    note_of_bounds,
+    quantile_between,
+    sets_of,
+    variance_between,
+)
+from sfumato.arrays import Floats
+from sfumato.errors import NoSolutionError, ParameterError, QueryError
+from sfumato.estimates.estimates import Certainty, Estimates, normal_quantile
 from sfumato.laws import Target, refuse_unknown_target
 from sfumato.release.release import Release
-from sfumato.values.arrays import Floats
-from sfumato.values.estimates import Estimates, normal_quantile
-from sfumato.values.number_text import show, show_with_error
-from sfumato.values.schema import Attribute
+from sfumato.results import Charted, interval_chart
+from sfumato.schema import Attribute
+from sfumato.text import percent_as_stated, show, show_with_error
+
+# --------------------------------------------------------------------------------------------------
+# One computed number of a release, with its error and with what the categories hide.
+
+
+WHOLE_RANGE = "the interval is the whole range: the release does not tell this number"
+"""What is said of an interval that holds every value there can be."""
+
+
+@dataclass(frozen=True)
+class NumberEstimate(Charted):
+    """A number computed from estimated counts.
+
+    Parameters
+    ----------
+    statistic
+        What it is, such as ``mean of age``.
+    estimate, std_error, low, high
+        The number, its error and its interval; the error is NaN where only an interval is known.
+    confidence_level
+        Of the interval.
+    method, law, target
+        Of the release, and what is estimated.
+    lowest, highest
+        Interval that holds wherever values lie within their bins; None where categories are numbers themselves.
+    notes
+        What a reader must know.
+    labels
+        Categories at the estimate, low and high, where these are places in a list of ordered categories.
+    certainty
+        What it claims: one that is bounded lies between low and high for certain, and its estimate rests on an assumption.
+
+    Examples
+    --------
+    >>> NumberEstimate("mean of age", 41.26, 0.52, 40.24, 42.28, 0.95, "anatomy", "bucketed-rows", "table")
+    NumberEstimate(mean of age: 41.26 ± 0.52, 95 % interval 40.24 to 42.28)
+    """
+
+    statistic: str
+    estimate: float
+    std_error: float
+    low: float
+    high: float
+    confidence_level: float
+    method: str
+    law: str
+    target: Target
+    lowest: float | None = None
+    highest: float | None = None
+    notes: tuple[str, ...] = ()
+    labels: tuple[str, str, str] | None = None
+    certainty: Certainty = Certainty.ESTIMATED
+
+    @property
+    def _interval(self) -> str:
+        """What its ends are, in words."""
+        if self.certainty is Certainty.BOUNDED:
+            return "certainly between"
+        return f"{percent_as_stated(self.confidence_level)} interval"
+
+    @property
+    def _to(self) -> str:
+        return "and" if self.certainty is Certainty.BOUNDED else "to"
+
+    @property
+    def _digits(self) -> float:
+        """A standard error to round by: that of the interval where there is no other."""
+        return (self.high - self.low) / 4 if math.isnan(self.std_error) else self.std_error
+
+    def __repr__(self) -> str:
+        if self.labels is not None:
+            return f"NumberEstimate({self.statistic}: {self._named})"
+        error = "" if math.isnan(self.std_error) else f" ± {show(self.std_error, self._digits)}"
+        return (
+            f"NumberEstimate({self.statistic}: {show(self.estimate, self._digits)}{error}, "
+            f"{self._interval} {show(self.low, self._digits)} {self._to} {show(self.high, self._digits)})"
+        )
+
+    @property
+    def _named(self) -> str:
+        assert self.labels is not None
+        estimate, low, high = map(repr, self.labels)
+        return f"{estimate}, {self._interval} {low} {self._to} {high}"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """A few lines for people."""
+        error = "" if math.isnan(self.std_error) else f", std. error {show(self.std_error, self._digits)}"
+        about = (
+            "the published table's own rows" if self.target == "table" else "the population behind the table"
+        )
+        low, high = (show(each, self._digits) for each in (self.low, self.high))
+        lines = [
+            self.statistic,
+            f"Estimate {self._named}"
+            if self.labels is not None
+            else f"Estimate {show(self.estimate, self._digits)}{error}, {self._interval} {low} {self._to} {high}",
+        ]
+        if self.lowest is not None and self.highest is not None:
+            lines.append(
+                "Wherever values lie within their bins: "
+                f"{show(self.lowest, self._digits)} to {show(self.highest, self._digits)}"
+            )
+        lines.append(f"(about {about}; {self.method}, law {self.law})")
+        return "\n".join([*lines, *(f"Note: {each}" for each in self.notes)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as ``mean --json`` prints it."""
+        return {
+            "statistic": self.statistic,
+            "estimate": self.estimate,
+            "std_error": self.std_error,
+            "low": self.low,
+            "high": self.high,
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "confidence": self.confidence_level,
+            "method": self.method,
+            "law": self.law,
+            "target": self.target,
+            "certainty": self.certainty.word,
+            "notes": list(self.notes),
+            **({} if self.labels is None else {"labels": list(self.labels)}),
+        }
+
+    def to_arrow(self) -> Any:
+        """A pyarrow table of one row."""
+        import pyarrow as pa
+
+        return pa.table({name: [value] for name, value in self.to_dict().items()})
+
+    def figure(self) -> dict[str, Any]:
+        """A Vega-Lite chart of the number with its interval, as plain data."""
+        point = {"label": self.statistic, "estimate": self.estimate, "low": self.low, "high": self.high}
+        return interval_chart([point], title="", unit=f"about the {self.target}")
+
+
+# --------------------------------------------------------------------------------------------------
+# Categories as numbers: middles of bins, ordered categories that are numbers, or numbers that the analyst
+# gives.
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What each category counts for; missing values have no score and are left out.
+
+    Parameters
+    ----------
+    values
+        ``(categories,)``, without the missing one.
+    lows, highs
+        Ends of the bins; the values themselves where categories are numbers.
+    """
+
+    values: Floats
+    lows: Floats
+    highs: Floats
+
+    @property
+    def is_binned(self) -> bool:
+        """Whether bins hide where within them values lie."""
+        return bool((self.lows < self.highs).any())
+
+
+def score(attribute: Attribute, scores: Mapping[str, float] | None = None) -> Scores:
+    """Numbers for an attribute's categories.
+
+    Parameters
+    ----------
+    attribute
+        Binned, or with ordered categories that are numbers; any other with ``scores``.
+    scores
+        Number of each category, by its label.
+
+    Raises
+    ------
+    QueryError
+        When the categories have no numbers, or an outermost bin has no end.
+
+    Examples
+    --------
+    >>> from sfumato.schema import Role
+    >>> score(Attribute(name="age", role=Role.OTHER, bins=(0, 10, 30))).values.tolist()
+    [5.0, 20.0]
+    """
+    labels = attribute.stated_labels
+    if scores is not None:
+        absent = [label for label in labels if label not in scores]
+        if absent:
+            raise QueryError(
+                f"scores for {attribute.name!r} lack the category {absent[0]!r}. Give every category a number."
+            )
+        return _of_numbers([scores[label] for label in labels])
+    if attribute.edges is not None:
+        edges = np.array(attribute.edges, dtype=np.float64)
+        if not np.isfinite(edges).all():
+            raise QueryError(
+                f"an outermost bin of {attribute.name!r} has no end, and so no middle. Give scores for its categories."
+            )
+        return Scores((edges[:-1] + edges[1:]) / 2, edges[:-1], edges[1:])
+    if attribute.numbers is None:
+        raise QueryError(
+            f"attribute {attribute.name!r} is not declared as ordered numbers, so it has no mean. "
+            "Ask about a binned attribute or one of ordered numbers, or give scores: a number for each category."
+        )
+    return _of_numbers(list(attribute.numbers))
+
+
+def _of_numbers(numbers: list[float]) -> Scores:
+    values = np.array(numbers, dtype=np.float64)
+    return Scores(values, values, values)
+
+
+# --------------------------------------------------------------------------------------------------
+# Counts of categories that stand for numbers, and what is certain of them where they are known within bounds
+# only.
+
+
+_NONE = np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredCounts:
+    """Estimated counts of the categories that have a score.
+
+    Parameters
+    ----------
+    cells
+        What was asked for.
+    counts, numbers, codes
+        Those with a score, their scores and their codes.
+    sets
+        Bounds of sets of codes, where counts are known within bounds only.
+    """
+
+    cells: CellCounts
+    counts: Estimates
+    numbers: Scores = field(default_factory=lambda: Scores(_NONE, _NONE, _NONE))
+    codes: tuple[int, ...] = ()
+    sets: Sets | None = None
+
+    def _known(self) -> Sets:
+        assert self.sets is not None
+        return self.sets
+
+    @property
+    def _least_rows(self) -> float:
+        """Rows that there are for certain."""
+        return max(self._known()(frozenset(self.codes))[0], 1.0)
+
+    def mean_within(self, scores: Floats, target: Target, confidence_level: float) -> tuple[float, float]:
+        """Ends of a mean of counts within bounds; about a population with the largest error that a draw of such rows can have."""
+        low, high = mean_between(self._known(), self.codes, scores)
+        if target == "table":
+            return low, high
+        most = variance_between(self._known(), self.codes, scores)[1]
+        reach = normal_quantile(confidence_level) * math.sqrt(most / self._least_rows)
+        return max(low - reach, float(scores.min())), min(high + reach, float(scores.max()))
+
+    def variance_within(self, target: Target, confidence_level: float) -> tuple[float, float]:
+        """The same of a variance."""
+        low, high = variance_between(self._known(), self.codes, self.numbers.values)
+        if target == "table":
+            return low, high
+        middle = float(self.numbers.values @ self.counts.values / self.counts.values.sum())
+        squares = np.square(self.numbers.values - middle)
+        most = variance_between(self._known(), self.codes, squares)[1]
+        # A draw lowers a variance by its share of one row on average.
+        reach = (
+            normal_quantile(confidence_level) * math.sqrt(most / self._least_rows) + high / self._least_rows
+        )
+        # No variance is larger than that of halves at both ends.
+        return max(low - reach, 0.0), min(high + reach, float(np.ptp(self.numbers.values)) ** 2 / 4)
+
+    def quantile_within(
+        self, share: float, target: Target, half_width: float
+    ) -> tuple[float, float, tuple[float, float] | None]:
+        """The same of a quantile, and of the bins around: how much the share below may differ by chance is known without any count."""
+        drawn = math.sqrt(share * (1 - share) / self._least_rows) if target == "population" else 0.0
+        slack = half_width * drawn
+        values = self.numbers.values
+        if not self.numbers.is_binned:
+            order = np.argsort(values)
+            first, last = category_between(self._known(), [self.codes[each] for each in order], share, slack)
+            return float(values[order[first]]), float(values[order[last]]), None
+        edges = np.append(self.numbers.lows, self.numbers.highs[-1])
+        low, high = quantile_between(self._known(), self.codes, edges, share, slack)
+        return low, high, bins_around(edges, low, high)
+
+
+def bins_around(edges: Floats, low: float, high: float) -> tuple[float, float]:
+    """Where the bins begin and end that hold two numbers."""
+    last_bin = edges.size - 2
+    first = int(np.clip(np.searchsorted(edges, low, side="right") - 1, 0, last_bin))
+    last = int(np.clip(np.searchsorted(edges, high, side="left") - 1, 0, last_bin))
+    return float(edges[first]), float(edges[last + 1])
+
+
+# --------------------------------------------------------------------------------------------------
+# Quantiles of estimated counts, and the numbers that could be the quantile: those whose share below is not
+# rejected.
+
+
+Found = tuple[float, float, float, tuple[float, float] | None]
+"""A quantile, the ends of its interval, and the ends wherever rows lie within their bins."""
+
+PARTS_OF_A_BIN = 32
+"""In which it is looked for what is kept of a bin, besides the place where the share is met; ends are then found to the last digit."""
+
+
+def variance_of_draw(share: float, at: float, below: float, within: float, rows: float) -> float:
+    """Variance of the rows below a point, less the share of all, in drawn tables where the point is the quantile.
+
+    Parameters
+    ----------
+    share
+        Of the quantile.
+    at
+        Where the point lies in its bin, from 0 to 1; 1 where all of a category counts.
+    below, within, rows
+        Rows in bins below, in the bin, and all; estimates may be negative, all rows are not.
+
+    Notes
+    -----
+    A row counts 1 below the bin, ``at`` in it and 0 above. In a population whose mean of these is the share s, a bin of share p leaves
+    a variance of ``s (1 - s) - at (1 - at) p`` for each row: that of the sign test at ends of bins, whatever was drawn. The
+    counts themselves would give a table with nobody above the point hardly any variance, and reject the top always. For p, rows are added
+    above the point (or below it) until the share is met: those of the bin and below it (above it) keep their proportion.
+
+    Examples
+    --------
+    Thirty rows of which none lies above: ``30 * 0.95 * 0.05``, and not ``30 * 0.05 ** 2``.
+
+    >>> round(variance_of_draw(0.95, 1.0, 20.0, 10.0, 30.0), 4)
+    1.425
+    """
+    counted = below + at * within
+    kept = share / counted if counted >= share * rows else (1 - share) / (rows - counted)
+    # More than these, and the bin by itself would hold more than the share below the point, or above it.
+    most = min(share / max(at, share), (1 - share) / max(1 - at, 1 - share))
+    return rows * (share * (1 - share) - at * (1 - at) * min(max(kept * within, 0.0), most))
+
+
+def quantile_of_bins(
+    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
+) -> Found:
+    """Where the share is met, rows being spread evenly within bins; kept are all points that could be there.
+
+    Parameters
+    ----------
+    counts, numbers
+        Of the bins, from the lowest on.
+    share
+        Of the rows below.
+    half_width
+        Of the interval, in standard errors.
+    target
+        What the interval is about.
+    """
+    from scipy.optimize import isotonic_regression
+
+    edges = np.append(numbers.lows, numbers.highs[-1])
+    below = np.concatenate([[0.0], np.cumsum(counts.values)])
+    rising = np.clip(isotonic_regression(below).x, 0, below[-1])
+    value = float(np.interp(share * below[-1], rising, edges))
+    kept = [
+        (place, at)
+        for place in range(counts.values.size)
+        for at in _kept_within(counts, place, share, half_width, target)
+    ]
+    ends = [float(edges[place] + at * (edges[place + 1] - edges[place])) for place, at in kept]
+    low, high = min([*ends, value]), max([*ends, value])
+    return value, low, high, bins_around(edges, low, high)
+
+
+def _kept_within(
+    counts: Estimates, place: int, share: float, half_width: float, target: Target
+) -> list[float]:
+    """The lowest and the highest point of a bin (0 to 1) that are not rejected, or none."""
+    weights = np.tile(np.where(np.arange(counts.values.size) < place, 1.0, 0.0), (3, 1))
+    weights[:, place] = 0.0, 0.5, 1.0
+    start, middle, end = counts.linear(weights - share).variances
+    below, within = float(counts.values[:place].sum()), float(counts.values[place])
+    rows = float(counts.values.sum())
+
+    def margin(at: float) -> float:
+        # Rows below a point of the bin are linear in the point, and the law's variance is quadratic.
+        variance = start + (end - start) * at - 2 * (start + end - 2 * middle) * at * (1 - at)
+        if target == "population":
+            variance += variance_of_draw(share, at, below, within, rows)
+        return float(half_width**2 * variance - (below + at * within - share * rows) ** 2)
+
+    points = np.linspace(0, 1, PARTS_OF_A_BIN + 1).tolist()
+    if within:
+        met = (share * rows - below) / within
+        points = sorted([*points, min(max(met, 0.0), 1.0)])
+    kept = [place for place, at in enumerate(points) if margin(at) >= 0]
+    if not kept:
+        return []
+    first, last = kept[0], kept[-1]
+    low = _last_kept(margin, points[first], points[max(first - 1, 0)])
+    return [low, _last_kept(margin, points[last], points[min(last + 1, len(points) - 1)])]
+
+
+def _last_kept(margin: Callable[[float], float], kept: float, beyond: float) -> float:
+    """The point next to one that is rejected, between it and one that is kept."""
+    while kept != beyond:
+        middle = (kept + beyond) / 2
+        if middle in (kept, beyond):
+            break
+        kept, beyond = (middle, beyond) if margin(middle) >= 0 else (kept, middle)
+    return kept
+
+
+def quantile_of_numbers(
+    counts: Estimates, numbers: Scores, share: float, half_width: float, target: Target
+) -> Found:
+    """The first number with at least that share of rows up to it; kept are those that could be it.
+
+    Parameters as for :func:`quantile_of_bins`; numbers may come in any order.
+    """
+    order = np.argsort(numbers.values)
+    kept = []
+    value = float(numbers.values[order[-1]])
+    is_found = False
+    upto = np.zeros(counts.values.size)
+    before = -math.inf, 0.0
+    for place in order:
+        upto[place] = 1.0
+        excess, error = _excess(counts, upto, share, target)
+        if not is_found and excess >= 0:
+            value, is_found = float(numbers.values[place]), True
+        if excess >= -half_width * error and before[0] <= half_width * before[1]:
+            kept.append(float(numbers.values[place]))
+        before = excess, error
+    return value, min([*kept, value]), max([*kept, value]), None
+
+
+def _excess(counts: Estimates, upto: Floats, share: float, target: Target) -> tuple[float, float]:
+    """Rows up to a number less the share of all, and the standard error where that number is the quantile."""
+    combined = counts.linear(upto[None, :] - share)
+    variance = float(combined.variances[0])
+    if target == "population":
+        variance += variance_of_draw(share, 1.0, float(upto @ counts.values), 0.0, float(counts.values.sum()))
+    return float(combined.values[0]), math.sqrt(variance)
+
+
+# --------------------------------------------------------------------------------------------------
+# Means, variances, quantiles and correlations of numbers that were published as categories.
+
 
 ScoresByLabel = Mapping[str, float]
 
@@ -271,3 +731,97 @@ def _result(
         (*cells.notes, *note_of_bounds(asked.counts), *notes),
         certainty=claim_of(asked.counts, target),
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# How two attributes go together when a third is held fixed: partial correlation through the law.
+
+
+def partial_correlation(
+    release: Countable,
+    first: str,
+    second: str,
+    *,
+    given: str,
+    where: str = "",
+    confidence_level: float = 0.95,
+    target: Target = "table",
+) -> NumberEstimate:
+    """Correlation of two binary attributes or conditions with what a third explains taken out.
+
+    Parameters
+    ----------
+    release
+        What is asked; any of the three may be perturbed.
+    first, second, given
+        Attributes of two categories, or conditions of the query language.
+    where, confidence_level, target
+        As for any question.
+
+    Raises
+    ------
+    QueryError
+        When an attribute has more than two categories, or one is named twice.
+    NoSolutionError
+        When a margin is not estimated as positive, or one attribute determines another.
+
+    Notes
+    -----
+    ``(r_ab - r_ac r_bc) / sqrt((1 - r_ac^2)(1 - r_bc^2))`` with the phi coefficients of the three pairs (Guo 2010, eq. 4.5).
+    """
+    sides = [Classification.parse(each, release.schema) for each in (first, second, given)]
+    for each in sides:
+        if len(each.labels) != 2:
+            raise QueryError(
+                f"a partial correlation is of attributes with two categories, and {each.text!r} has {len(each.labels)}. Write a condition "
+                "such as \"job = 'Sales'\"."
+            )
+    names = [name for each in sides for name in each.names]
+    if len(set(names)) < len(names):
+        raise QueryError("each of the three attributes of a partial correlation is named once. Name others.")
+    cells = ask_classes(release, sides, where=where)
+    counts = cells.estimates
+    value = _partial(counts.values)
+    if value is None:
+        raise NoSolutionError(
+            "the partial correlation is not defined: a margin is not estimated as positive, or one of the attributes determines "
+            "another. Ask about conditions that more rows satisfy.",
+            reason="undefined",
+        )
+    found = carry(np.array([value]), differentiate(_formula, counts.values)[None, :], counts, target)
+    least, most = found.intervals(confidence_level)
+    low, high = beyond_box((float(least[0]), float(most[0])), value, _formula, counts, cells.rows, target)
+    ends = float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
+    return NumberEstimate(
+        f"correlation of {sides[0].text} and {sides[1].text} given {sides[2].text}",
+        value,
+        float(found.standard_errors[0]),
+        *ends,
+        confidence_level,
+        cells.source.method,
+        cells.source.law,
+        target,
+        notes=(*cells.notes, *note_of_bounds(counts), *([WHOLE_RANGE] if ends == (-1, 1) else [])),
+        certainty=claim_of(counts, target),
+    )
+
+
+def _phi(pair: Any) -> Any:
+    rows, columns = pair.sum(axis=1), pair.sum(axis=0)
+    spread = rows[0] * rows[1] * columns[0] * columns[1]
+    return (pair[1, 1] * pair[0, 0] - pair[0, 1] * pair[1, 0]) / np.sqrt(spread)
+
+
+def _formula(counts: Any) -> Any:
+    table = counts.reshape(2, 2, 2)
+    ab, ac, bc = (_phi(table.sum(axis=axis)) for axis in (2, 1, 0))
+    return (ab - ac * bc) / np.sqrt((1 - ac**2) * (1 - bc**2))
+
+
+def _partial(counts: Any) -> float | None:
+    table = counts.reshape(2, 2, 2)
+    if any((table.sum(axis=axes) <= 0).any() for axes in ((1, 2), (0, 2), (0, 1))):
+        return None
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = float(_formula(counts))
+    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Naive Bayes from counts, whatever the counts were estimated from.
+"""Naive Bayes from estimated counts, as a scikit-learn estimator where that is installed.
 
 The only module that needs scikit-learn when it is imported: a classifier must derive from its bases.
 """
@@ -11,16 +11,13 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.analysis.classifying.prediction_error import prediction_error
-from sfumato.analysis.classifying.rows import codes_of_rows
-from sfumato.analysis.numbers import NumberEstimate
-from sfumato.analysis.shrinkage import Mode
-from sfumato.analysis.shrunken_counts import shrink_counts
+from sfumato.analysis.classifiers import codes_of_rows, prediction_error
+from sfumato.analysis.moments import NumberEstimate
+from sfumato.analysis.shrinkage import Mode, shrink_counts
+from sfumato.arrays import Floats, Integers, MixedRadix
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.laws import Target
 from sfumato.release import Release
-from sfumato.values.arrays import Floats, Integers
-from sfumato.values.mixed_radix import MixedRadix
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -1,7 +1,7 @@
-"""The known attacks on releases: one file, one attack."""
+"""The known attacks on releases. They read a release, its law and stated knowledge, never private rows."""
 
 from sfumato.attacks.base import Attack, AttackResult
-from sfumato.families import Family
+from sfumato.registry import Family
 
 ATTACKS = Family("sfumato.attacks", Attack, "attack")
 

@@ -1,4 +1,4 @@
-"""The attack that every release can be held to: what its law lets somebody believe of a person."""
+"""The attack that applies to every release: the posterior of a person's value under the law."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from sfumato.attacks.base import Attack, AttackResult, PeopleGuesses, targets_by_belief
-from sfumato.data.knowledge import Knowledge
+from sfumato.arrays import Floats, Integers
+from sfumato.attacks.base import Attack, AttackResult, Knowledge, PeopleGuesses, targets_by_belief
 from sfumato.errors import ParameterError
-from sfumato.laws.believing import Posterior, SharedPrior, Targets
+from sfumato.estimates.counts import OccupiedCounts
+from sfumato.laws.posterior import Posterior, SharedPrior, Targets
 from sfumato.release import Release
-from sfumato.values.arrays import Floats, Integers
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.number_text import Cell
-from sfumato.values.schema import Attribute, Role
+from sfumato.schema import Attribute, Role
+from sfumato.text import Cell
 
 EXPECTATIONS = (
     "These are the attacker's own expectations; sfumato audit holds them against the private rows, and against people "

@@ -1,7 +1,7 @@
 """The command line: each verb parses, calls one function, and shows its result.
 
-Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
-2 misused, 3 a promise was refuted, 130 stopped by Ctrl-C, 70 a fault of ours.
+Results go to stdout, messages and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
+2 misused, 3 a guarantee was refuted, 130 stopped by Ctrl-C, 70 an internal error.
 """
 
 from __future__ import annotations
@@ -9,11 +9,55 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NoReturn
 
-from sfumato.cli.stopping import asked_to_stop, remembering
+# --------------------------------------------------------------------------------------------------
+# Ctrl-C, remembered: libraries that are being loaded make other errors of it, which are no faults of
+# anybody's.
+
+
+_asked = threading.Event()
+
+
+def asked_to_stop() -> bool:
+    """Whether Ctrl-C was pressed since the command line began to run."""
+    return _asked.is_set()
+
+
+def _stop(_number: int, _frame: object) -> NoReturn:
+    _asked.set()
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def remembering() -> Iterator[None]:
+    """Inside the block Ctrl-C raises as ever, and is remembered.
+
+    Only in the main thread, which alone can listen, and only where nobody else listens or ignores it.
+    """
+    _asked.clear()
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    signal.signal(signal.SIGINT, _stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# --------------------------------------------------------------------------------------------------
+# The command line: each verb parses, calls one function, and shows its result.
+#
+# Results go to stdout, talk and progress to stderr. Exit codes: 0 done, 1 refused (nothing written),
+# 2 misused, 3 a promise was refuted, 130 stopped by Ctrl-C, 70 a fault of ours.
+
 
 STOPPED = "Interrupted."
 """What is said when Ctrl-C ends a verb."""
@@ -71,8 +115,8 @@ def _run() -> None:
     # Loading modules makes many objects that all stay; looking through them again and again for garbage
     # is a tenth of the time of a small verb.
     gc.set_threshold(100_000, 50, 50)
-    from sfumato.cli.application import app
-    from sfumato.writing import ended_by_exceptions
+    from sfumato.atomic_files import ended_by_exceptions
+    from sfumato.cli.app import app
 
     if hasattr(sys.stdout, "reconfigure"):
         # A terminal that cannot show a category's letters must not end a finished computation.

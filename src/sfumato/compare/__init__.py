@@ -1,1 +1,1 @@
-"""Comparing designs on one's own table: what each risks, and what each is good for."""
+"""Comparison of designs on one private table: risk and error of each."""

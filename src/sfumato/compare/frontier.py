@@ -1,8 +1,8 @@
-"""Designs beside each other: what each risks, what each is good for, and which are beaten by none."""
+"""The risk-error frontier: points, dominance beyond uncertainty, tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -10,17 +10,304 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.compare.answers import COVERED, ERROR, REFUSED, SIZES, STRICTER
-from sfumato.compare.designs import Candidate
-from sfumato.compare.distances import DISTANCES, UNCERTAINTY
-from sfumato.compare.dominance import Series, beaten, error_at_risk, undominated_shares
-from sfumato.compare.points import Point, difference, interval, mean, plain, shown
-from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
-from sfumato.custody.audit.measuring import LINKABLE, SURE, TOP
+from sfumato.arrays import Floats
+from sfumato.atomic_files import write_whole
+from sfumato.compare.grid import Candidate
+from sfumato.compare.trial import (
+    COVERED,
+    DISTANCES,
+    ERROR,
+    LINKABLE_WITH,
+    LINKABLE_WITHOUT,
+    RARE_WITH,
+    RARE_WITHOUT,
+    REFUSED,
+    SIZES,
+    STRICTER,
+    SURE_RARE_WITH,
+    UNCERTAINTY,
+    Outcome,
+)
+from sfumato.custody.audit.result import CONTROL_SHARE, proved_cap
+from sfumato.custody.audit.scores import LINKABLE, SURE, TOP, Difference, over_releases
 from sfumato.guarantees import Guarantee
-from sfumato.values.number_text import Cell
-from sfumato.values.result_tables import ResultTable
-from sfumato.writing import write_whole
+from sfumato.results import ResultTable
+from sfumato.text import Cell
+
+# --------------------------------------------------------------------------------------------------
+# One design on the chart: risk, error, what is proved, and where it stands.
+
+
+HONEST = 0.9
+"""Coverage of 95 % intervals below which a design is marked, and not recommended."""
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One design on the chart.
+
+    Parameters
+    ----------
+    candidate
+        The design.
+    refusal
+        Why it could not be published; empty where it was.
+    risk, everybody
+        What being in the table costs the most linkable, and everybody on average.
+    classifier
+        The same of the most linkable by the classifier alone, on the splits where it was run.
+    predicted
+        Of everybody by the classifier alone: with the row, the share of people in the table whose value a model trained on the
+        release predicts, which is called empirical privacy (Cormode et al. 2013; Fu et al. 2014, section 7).
+    error_interval
+        Ends of the 95 % interval of the error, over splits.
+    numbers
+        Means of what else was measured, by name.
+    is_beaten
+        Some other design has less risk and less error, beyond the uncertainty of both differences.
+    undominated
+        Share of resampled splits in which no other design has less of both.
+    promises
+        What is proved of it.
+    """
+
+    candidate: Candidate
+    refusal: str
+    risk: Difference | None
+    everybody: Difference | None
+    classifier: Difference | None
+    predicted: Difference | None
+    error_interval: tuple[float, float]
+    numbers: dict[str, float]
+    is_beaten: bool
+    undominated: float
+    promises: tuple[Guarantee, ...]
+
+    @property
+    def error(self) -> float:
+        """Mean error of the workload over the splits."""
+        return self.numbers.get(ERROR, float("nan"))
+
+    @property
+    def is_honest(self) -> bool:
+        """Its intervals hold the truth about as often as they say; true where it answers nothing."""
+        covered = self.numbers.get(COVERED, float("nan"))
+        return not covered < HONEST
+
+    @property
+    def cap(self) -> float | None:
+        """The largest share of right guesses among the most linkable that its promises allow; None where they cap nothing."""
+        return None if self.risk is None else proved_cap(self.promises, self.risk.absent)
+
+    @property
+    def standing(self) -> str:
+        """Where it stands, in a word."""
+        if self.refusal:
+            return "refused"
+        if not self.candidate.method:
+            return "anchor"
+        return ("beaten" if self.is_beaten else "frontier") + (
+            "" if self.is_honest else ", covers too little"
+        )
+
+
+def difference(found: Sequence[Outcome], read: Callable[[Outcome], tuple[float, float]]) -> Difference:
+    """Of shares with and without the person in the table, over splits; as many people as the most linkable, or more."""
+    pairs = np.array([read(each) for each in found])
+    people = (
+        mean([each.numbers.get(LINKABLE_WITH, 0.0) for each in found]),
+        mean([each.numbers.get(LINKABLE_WITHOUT, 0.0) for each in found]),
+    )
+    return over_releases(pairs[:, 0], pairs[:, 1], CONTROL_SHARE, people=people if all(people) else None)
+
+
+def interval(numbers: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of a mean over splits that overlap, for something that lies between 0 and 1."""
+    measured = np.array(numbers, np.float64)
+    apart = over_releases(measured, np.zeros(len(measured)), CONTROL_SHARE)
+    return max(apart.low, 0.0), min(apart.high, 1.0)
+
+
+def mean(numbers: Sequence[float]) -> float:
+    """Of those that are numbers: where no question is answered there is no coverage. One that has no bound leaves the mean without."""
+    known = [each for each in numbers if not np.isnan(each)]
+    return float(np.mean(known)) if known else float("nan")
+
+
+def plain(point: Point, command: str) -> dict[str, Any]:
+    """Plain data of a point, with the command that publishes it."""
+
+    def ends(apart: Difference | None) -> dict[str, float | None] | None:
+        if apart is None:
+            return None
+        return {
+            "risk": _known(apart.excess),
+            "low": _known(apart.low),
+            "high": _known(apart.high),
+            "with": _known(apart.present),
+            "without": _known(apart.absent),
+        }
+
+    return {
+        "design": point.candidate.label,
+        "method": point.candidate.method,
+        "command": command,
+        "refusal": point.refusal,
+        **(ends(point.risk) or {"risk": None, "low": None, "high": None, "with": None, "without": None}),
+        "everybody": ends(point.everybody),
+        "classifier": ends(point.classifier),
+        "predicted": ends(point.predicted),
+        "error": _known(point.error),
+        "error_low": _known(point.error_interval[0]),
+        "error_high": _known(point.error_interval[1]),
+        "beaten": point.is_beaten,
+        "undominated": point.undominated,
+        "standing": point.standing,
+        "promises": [each.statement for each in point.promises],
+        "cap": point.cap,
+        "numbers": {name: _known(number) for name, number in point.numbers.items()},
+    }
+
+
+def _known(number: float) -> float | None:
+    """JSON has no word for a number that is none."""
+    return number if np.isfinite(number) else None
+
+
+def shown(number: float, otherwise: str) -> Cell:
+    """In a table, where there may be no number."""
+    return number if np.isfinite(number) else otherwise
+
+
+# --------------------------------------------------------------------------------------------------
+# Which designs are beaten on risk and error beyond their uncertainty, and what each method's error is at
+# equal risk.
+
+
+FOR_EACH = 0.975
+"""Confidence, on one side, with which a design must be better on risk, and again on error."""
+
+RESAMPLES = 400
+"""Resamples of the splits behind shares and intervals."""
+
+Series = tuple[Floats, Floats]
+"""Risk and error of a design on every split."""
+
+
+def is_better(other: Series, mine: Series) -> bool:
+    """Less risk and less error on the same splits, each beyond its uncertainty."""
+    return all(_is_less(theirs - ours) for theirs, ours in zip(other, mine, strict=True))
+
+
+def _is_less(apart: Floats) -> bool:
+    """A mean of paired differences below zero with the stated confidence; splits overlap, which widens it."""
+    from scipy.special import stdtrit
+
+    number = len(apart)
+    spread = float(np.sqrt((1 / number + CONTROL_SHARE) * apart.var(ddof=1)))
+    return float(apart.mean()) + float(stdtrit(number - 1, FOR_EACH)) * spread < 0
+
+
+def beaten(series: Mapping[str, Series]) -> dict[str, bool]:
+    """By design, whether some other one is better on both."""
+    return {
+        name: any(is_better(other, mine) for label, other in series.items() if label != name)
+        for name, mine in series.items()
+    }
+
+
+def undominated_shares(series: Mapping[str, Series], *, seed: int) -> dict[str, float]:
+    """By design, in which share of resamples of the splits no other design has less mean risk and less mean error.
+
+    Examples
+    --------
+    >>> worse, better = (np.array([0.3, 0.4]), np.array([0.5, 0.5])), (np.array([0.1, 0.2]), np.array([0.1, 0.1]))
+    >>> undominated_shares({"worse": worse, "better": better}, seed=1)
+    {'worse': 0.0, 'better': 1.0}
+    """
+    if not series:
+        return {}
+    stacked = np.array([np.stack(each) for each in series.values()])
+    generator = np.random.default_rng(seed)
+    kept = np.zeros(len(stacked))
+    for _ in range(RESAMPLES):
+        drawn = generator.integers(stacked.shape[2], size=stacked.shape[2])
+        risk, error = stacked[:, :, drawn].mean(axis=2).T
+        is_less = (risk[:, None] < risk) & (error[:, None] < error)
+        kept += ~is_less.any(axis=0)
+    return dict(zip(series, (kept / RESAMPLES).tolist(), strict=True))
+
+
+def error_at_risk(grid: Sequence[Series], level: float, *, seed: int) -> tuple[float, float, float] | None:
+    """Error of a method where its risk is at a level, with a 95 % interval; None where its grid does not reach it.
+
+    Error falls as risk rises along a method's parameter: both are made monotone over the grid, and the error is read between
+    its points, never beyond them. The interval is that of resampled splits.
+
+    Parameters
+    ----------
+    grid
+        The designs of one method, each ``(splits,)`` of risk and of error.
+    level
+        The risk.
+    seed
+        Of the resamples.
+
+    Examples
+    --------
+    >>> grid = [(np.full(3, 0.02), np.full(3, 0.3)), (np.full(3, 0.10), np.full(3, 0.1))]
+    >>> [round(each, 3) for each in error_at_risk(grid, 0.06, seed=1)]
+    [0.2, 0.2, 0.2]
+    >>> error_at_risk(grid, 0.2, seed=1) is None
+    True
+    """
+    if not grid:
+        return None
+    stacked = np.array([np.stack(each) for each in grid])
+    middle = _read(stacked.mean(axis=2), level)
+    if middle is None:
+        return None
+    generator = np.random.default_rng(seed)
+    number = stacked.shape[2]
+    found = [
+        each
+        for _ in range(RESAMPLES)
+        if (each := _read(stacked[:, :, generator.integers(number, size=number)].mean(axis=2), level))
+        is not None
+    ]
+    low, high = np.quantile(found, [0.025, 0.975]) if found else (middle, middle)
+    return middle, float(min(low, middle)), float(max(high, middle))
+
+
+def _read(points: Floats, level: float) -> float | None:
+    """Error at a level of risk, from ``(designs, 2)`` mean risks and errors."""
+    order = np.argsort(points[:, 0], kind="stable")
+    risk, error = points[order, 0], -rising_means(-points[order, 1])
+    if not risk[0] <= level <= risk[-1]:
+        return None
+    return float(np.interp(level, risk, error))
+
+
+def rising_means(numbers: Floats) -> Floats:
+    """The nearest numbers that never fall, by pooling neighbours that do.
+
+    Examples
+    --------
+    >>> rising_means(np.array([1.0, 3.0, 2.0, 4.0])).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
+    pools: list[list[float]] = []
+    for number in numbers.tolist():
+        pools.append([number])
+        while len(pools) > 1 and np.mean(pools[-2]) > np.mean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    return np.array([float(np.mean(each)) for each in pools for _ in each])
+
+
+# --------------------------------------------------------------------------------------------------
+# Designs beside each other: what each risks, what each is good for, and which are beaten by none.
+
 
 RISK_LEVELS = (0.01, 0.02, 0.05, 0.1)
 """Risks at which methods are compared."""

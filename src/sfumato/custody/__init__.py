@@ -1,1 +1,1 @@
-"""What a custodian does with private rows: inspect, infer a schema, plan, choose, publish, audit."""
+"""What a custodian does with private rows: inspect, infer a schema, plan, calibrate, publish, keep the ledger."""

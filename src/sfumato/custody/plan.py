@@ -1,21 +1,20 @@
-"""A plan: promise and expected accuracy of a design, before publishing."""
+"""A plan: guarantees and expected accuracy of a design, before publishing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from sfumato.custody.conditions import promises_of
-from sfumato.custody.units import design_for_units
+from sfumato.custody.privacy_unit import design_for_units, promises_of
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
+from sfumato.immutable import MOST_ROWS
 from sfumato.laws import NOTHING_PROMISED
-from sfumato.methods.accuracy import ExpectedErrors
 from sfumato.methods.base import Design
-from sfumato.values.bounds import MOST_ROWS
-from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Schema
+from sfumato.methods.planning import ExpectedErrors
+from sfumato.results import ResultTable
+from sfumato.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Publishing: from private rows and a design to a release folder."""
+"""Publishing: from private rows and a design to a release, in a folder or in memory."""
 
 from __future__ import annotations
 
@@ -9,44 +9,185 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
+import numpy as np
+
 from sfumato._version import __version__
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.conditions import conditional, promises_of
-from sfumato.custody.ledger import Ledger
-from sfumato.custody.ledger.publishing import Entering, Say
-from sfumato.custody.unique_rows import Gate
-from sfumato.custody.units import (
+from sfumato.custody.ledger import Entering, Ledger, Say
+from sfumato.custody.privacy_unit import (
     about_weights,
     assumption_about_units,
+    conditional,
     design_for_units,
     not_protected_units,
     promises_for_units,
+    promises_of,
 )
-from sfumato.custody.withholding import without_law, without_numbers
-from sfumato.data.coded_rows import ArrayEngine
+from sfumato.data.chunks import CodedBatch, Read, refuse_changed_table
 from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.resting import AtRest
-from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.engine import Engine
-from sfumato.data.portions import Read, refuse_changed_table
+from sfumato.data.distributed.splits import AtRest
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.engine import ArrayEngine, CodedRows, Engine
 from sfumato.data.private_table import PrivateTable
+from sfumato.data.sample_uniques import TELLING_SHARE, UniqueRowCounter, UniqueRows
 from sfumato.data.sources.base import state_of
-from sfumato.data.uniqueness import UniqueRows
-from sfumato.errors import ParameterError, nearest
+from sfumato.errors import ParameterError, UniqueRowsError, nearest
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
-from sfumato.release.loading import load_release
-from sfumato.release.manifest import AS_IT_IS, Format, Manifest, TableEntry
-from sfumato.release.parts import PartsWriter
-from sfumato.release.promises import CATEGORIES_OF, learned_lists, open_choices, unknown_choices
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release.distributed import PartsWriter
+from sfumato.release.loading import (
+    CATEGORIES_OF,
+    hold_release,
+    learned_lists,
+    load_release,
+    open_choices,
+    unknown_choices,
+)
+from sfumato.release.manifest import AS_IT_IS, Format, Manifest, Signer, TableEntry
 from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
-from sfumato.release.signature import Signer
 from sfumato.release.storage import Describe, Progress, WriteParts, refuse_existing_folder, write_release
-from sfumato.release.verifying import refuse_broken_promises
-from sfumato.values.number_text import counted
-from sfumato.values.plain_text import number_run
-from sfumato.values.schema import Schema
+from sfumato.release.verification import refuse_broken_promises
+from sfumato.schema import Role, Schema
+from sfumato.text import counted, number_run, percent
+
+# --------------------------------------------------------------------------------------------------
+# The gate before a release: how many of its rows are unique on what is published as it is.
+
+
+class Gate:
+    """Looks at rows as they are written, and refuses a release in which being found reveals something.
+
+    Parameters
+    ----------
+    publication
+        What is about to be written.
+    """
+
+    def __init__(self, publication: Publication) -> None:
+        exact = set(publication.published_as_they_are)
+        held = {
+            each.name: [attribute for attribute in each.schema.attributes if attribute.name in exact]
+            for each in publication.tables
+        }
+        # Rows of different tables do not stand together.
+        self._table = max(held, key=lambda name: len(held[name]), default="")
+        attributes = held.get(self._table, [])
+        self._counter = UniqueRowCounter(attributes) if attributes else None
+        self._only_known = all(each.role is Role.QUASI_IDENTIFIER for each in attributes)
+
+    def look(self, table: str, batch: CodedBatch) -> None:
+        """See some rows that were written."""
+        if self._counter is not None and table == self._table:
+            self._counter.add(batch)
+
+    def looker(self, table: str) -> UniqueRowCounter | None:
+        """What looks at some rows of a table elsewhere; None where nobody needs to."""
+        return (
+            None
+            if self._counter is None or table != self._table
+            else UniqueRowCounter(self._counter.attributes)
+        )
+
+    def seen(self, table: str, looked: UniqueRowCounter) -> None:
+        """Take over what was seen elsewhere."""
+        if self._counter is not None and table == self._table:
+            self._counter.merge(looked)
+
+    def result(self) -> UniqueRows | None:
+        """What was seen; None where nothing is published as it is, so that no row is found by what it shows."""
+        return None if self._counter is None else self._counter.result()
+
+    def refuse(self) -> None:
+        """Refuse the release, when it needs somebody's consent.
+
+        Raises
+        ------
+        UniqueRowsError
+            When a telling share of the rows is unique on a few attributes, and shows others besides.
+        """
+        found = self.result()
+        if found is None or not found.reveals:
+            return
+        others = ", ".join(found.revealed[:5]) + (", …" if len(found.revealed) > 5 else "")
+        raise UniqueRowsError(
+            f"{found.sentence()} Whoever knows these of a person finds the row, and reads off it what is published as it is "
+            f"besides: {others}. At most {percent(TELLING_SHARE)} may be found so. Leave columns out, merge categories, "
+            "declare what others know as quasi-identifiers and publish by a method that changes it, or accept it with "
+            "--accept-unique-rows."
+        )
+
+    def warn(self, say: Say) -> None:
+        """Say in one sentence when the quasi-identifiers alone single rows out; the attacker of the methods knows them."""
+        found = self.result()
+        if found is not None and self._only_known and found.share >= TELLING_SHARE:
+            say(
+                f"{found.sentence()} They are quasi-identifiers: whoever knows them of a person finds the row, and what it "
+                "shows besides is as the method changed it."
+            )
+
+
+# --------------------------------------------------------------------------------------------------
+# Publishing without the law: what may be said of a release whose matrices are kept back.
+#
+# Every number that depends on the matrices gives them away: the retention is a function of epsilon, of the
+# amplification, of a bound on risk that was reached. So nothing of the method's own is carried over but
+# names.
+
+
+HOW_IS_WITHHELD = "chosen by looking at the private rows; how is withheld with the law"
+
+ASSUMED = (
+    "The distortion matrices, the method's parameters and the numbers of its promise are withheld: whoever knows one of "
+    "them knows the others."
+)
+
+WEAKNESS = (
+    "Withholding the law protects nobody by itself: whoever knows the true shares of an attribute from elsewhere can "
+    "estimate its matrix from the release."
+)
+
+
+def without_law(publication: Publication, method: str) -> Publication:
+    """The same tables with a law that names only what was perturbed, and none of the method's own sentences.
+
+    Raises
+    ------
+    ParameterError
+        When the method's law has no such form: nothing would then stay valid.
+    """
+    law = publication.law.withheld()
+    if law is None:
+        raise ParameterError(
+            f"the law of a release by {method} cannot be withheld: without it, nothing that is computed from the release would "
+            "be valid. Only the law of rows that are redrawn one by one can (randomized-response of tables that are not unit-item-value "
+            "data). Publish with the law, or such a table by that method.",
+            parameter="withhold_law",
+        )
+    return replace(
+        publication,
+        law=law,
+        assumptions=(),
+        not_protected=(),
+        chosen_from_private_data=dict.fromkeys(publication.chosen_from_private_data, HOW_IS_WITHHELD),
+    )
+
+
+def without_numbers(manifest: Manifest) -> Manifest:
+    """The manifest of a release without its law: the method's name, no parameter, no promise."""
+    return manifest.model_copy(
+        update={
+            "method": {"method": manifest.method["method"]},
+            "guarantees": (),
+            "assumptions": (*manifest.assumptions, ASSUMED),
+            "weaknesses": (*manifest.weaknesses, WEAKNESS),
+        }
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Publishing: from private rows and a design to a release folder.
+
 
 LEARNED = "categories were read off the private rows"
 """What a manifest says of an attribute whose domain was not public beforehand."""
@@ -392,3 +533,60 @@ def column_notes(publication: Publication) -> dict[str, str]:
         for name in names
         if name in changed or name in publication.published_as_they_are
     }
+
+
+# --------------------------------------------------------------------------------------------------
+# Private rows and releases in memory, for whoever publishes many times.
+
+
+def in_memory(table: PrivateTable) -> PrivateTable:
+    """The same private rows, read once and kept as category codes: quick to publish again and again.
+
+    Memory grows with the number of rows. Of unit-item-value data the units are numbered; their names are
+    not kept.
+    """
+    schema = table.schema
+    if isinstance(table.source, CodedRows):
+        return table
+    if schema.long is None:
+        rows = CodedRows.gathered(schema.publishable, table.scan())
+    else:
+        units = table.rows_of_units()
+        sizes = np.diff(units.ends, prepend=0)
+        rows = CodedRows(
+            schema.publishable, {**units.codes, schema.long.unit: np.repeat(np.arange(sizes.size), sizes)}
+        )
+    return PrivateTable(rows, schema, engine=ArrayEngine())
+
+
+def release_in_memory(
+    table: PrivateTable, design: Design, *, seed: int | None = None, withhold_law: bool = False
+) -> Release:
+    r"""Publish private rows by a design without writing files, and open the release.
+
+    It is published, shuffled, described and opened by the code that :func:`sfumato.publish` and
+    :func:`sfumato.load_release` use; only the files are missing, and its ``folder`` is None.
+
+    Parameters
+    ----------
+    table
+        The private rows; give :func:`in_memory` of them when publishing many times.
+    design
+        A method with its parameters.
+    seed
+        For repeatable tests; as for :func:`sfumato.publish`.
+    withhold_law
+        As for :func:`sfumato.publish`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from sfumato import RandomizedResponse, Schema, read_table
+    >>> schema = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
+    >>> table = read_table(pa.table({"job": ["a", "b"] * 500}), schema)
+    >>> release_in_memory(table, RandomizedResponse(retention=0.5))
+    Release(randomized-response: job; 1,000 rows)
+    """
+    noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    publication, describe = prepare(table, admitted(table, design), noise, withhold_law=withhold_law)
+    return hold_release(publication.tables, describe, read=table.scan, noise=noise)

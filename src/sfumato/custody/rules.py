@@ -1,4 +1,4 @@
-"""Association rules of private rows: what an analyst of a release hopes to find again."""
+"""Association rules of private rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sfumato.analysis.itemsets import BitColumns, BitSupports, Distorted, Item, items_of
 from sfumato.analysis.rules import Rules, Settings, mine
-from sfumato.analysis.rules.bits import BitColumns
-from sfumato.analysis.rules.items import Item, items_of
-from sfumato.analysis.rules.supports import BitSupports, Distorted
+from sfumato.arrays import Booleans, Integers
+from sfumato.data.long_format import LongTable, SparseUnits
 from sfumato.data.private_table import PrivateTable
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.values.arrays import Booleans, Integers
-from sfumato.values.long_tables import LongTable
-from sfumato.values.schema import LongForm, Schema
+from sfumato.schema import LongForm, Schema
 
 
 def mine_table(

@@ -1,20 +1,149 @@
-"""How a cell becomes the code of its category: one SQL expression for each column.
-
-The expression is NULL where a value has no category, never an error of the engine: those quote the cell.
-"""
+"""From cells to category codes, as SQL; which cells do not fit the schema."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from sfumato.data.numbers import NAN_TEXTS, interval_of_cell, is_nan, is_number, plain_number
-from sfumato.data.sql_text import quote_name, quote_text
-from sfumato.values.schema import MISSING_LABEL, Attribute
+from sfumato.errors import DataError
+from sfumato.schema import MISSING_LABEL, Attribute, Role
+
+# --------------------------------------------------------------------------------------------------
+# Names and texts as SQL writes them.
+
+
+def quote_name(name: str) -> str:
+    """Quote a name for SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """Quote a text for SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+# --------------------------------------------------------------------------------------------------
+# Numbers in cells, and which of some intervals they are in, as SQL.
+
+
+LARGEST_EXACT = 2**53
+"""Whole numbers up to here are floating-point numbers; above, neighbours become one."""
+
+LARGEST_WHOLE = 2**126
+"""Whole numbers that the engine computes with, rounded down to a power of two."""
+
+NUMBER_TYPES = (
+    *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"),
+    *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
+    *("FLOAT", "DOUBLE"),
+)
+"""The engine's types of numbers, besides decimals, which carry their digits in the name."""
+
+NAN_TEXTS = ("nan", "NaN", "NAN")
+"""How texts write not-a-number."""
+
+MOST_STEPS = 64
+"""Intervals up to which comparing with one edge after the other is faster than searching."""
+
+
+def is_number(name: str) -> str:
+    """SQL: the column is one of numbers; settled before a row is read."""
+    kind = f"typeof({quote_name(name)})"
+    return f"({kind} in ({', '.join(map(quote_text, NUMBER_TYPES))}) or starts_with({kind}, 'DECIMAL'))"
+
+
+def is_nan(name: str) -> str:
+    """SQL: a column of numbers holds not-a-number here, which is how tables write that there is none.
+
+    In the end by its text: the engine believes a file's smallest and largest value, which leave it out,
+    and takes conditions on the number itself for always true or never.
+    """
+    column = quote_name(name)
+    is_odd = f"typeof({column}) in ('DOUBLE', 'FLOAT') and not isfinite(try_cast({column} as double))"
+    return f"({is_odd} and cast({column} as varchar) = 'nan')"
+
+
+def plain_number(name: str) -> str:
+    """SQL: the number in a column's cell as a double, NULL where it holds none."""
+    column = quote_name(name)
+    # The engine would read 1_5 as fifteen; with a letter in its place it is no number.
+    written = f"try_cast(replace(cast({column} as varchar), '_', 'x') as double)"
+    return f"case when {is_number(name)} then try_cast({column} as double) else {written} end"
+
+
+def interval_of_cell(name: str, number: str, edges: Sequence[float]) -> str:
+    """SQL: the place of the interval [edge, next edge) that a cell's number is in, NULL outside all of them.
+
+    Parameters
+    ----------
+    name
+        Of the column.
+    number
+        SQL of its number as a double.
+    edges
+        Increasing; the outer ones may be infinite.
+    """
+    rounded = interval_of(number, edges, _double)
+    if all(abs(edge) <= LARGEST_EXACT for edge in edges if math.isfinite(edge)):
+        return rounded
+    # Rounding could carry a whole number over an edge; as a whole number it is below an edge exactly when
+    # it is below the edge rounded up.
+    column = quote_name(name)
+    is_whole = rf"regexp_full_match(cast({column} as varchar), '\s*[+-]?\d+\s*')"
+    whole = f"try_cast({column} as hugeint)"
+    ceilings = [
+        math.ceil(edge) if abs(edge) < LARGEST_WHOLE else math.copysign(math.inf, edge) for edge in edges
+    ]
+    exact = interval_of(whole, ceilings, lambda edge: f"({edge})::hugeint")
+    return f"case when {is_whole} and {whole} is not null then {exact} else {rounded} end"
+
+
+def interval_of(value: str, edges: Sequence[float], literal: Callable[[float], str]) -> str:
+    """SQL: the place of the interval that a value is in, NULL outside all of them.
+
+    Parameters
+    ----------
+    value
+        SQL that is neither NULL nor not-a-number; infinite values are in no interval.
+    edges
+        Increasing; the outer ones may be infinite.
+    literal
+        SQL of a finite edge, of the value's type.
+    """
+    low, high = edges[0], edges[-1]
+    outside = [f"{value} < {literal(low)}"] if math.isfinite(low) else [f"{value} = '-inf'::double"]
+    outside += [f"{value} >= {literal(high)}"] if math.isfinite(high) else [f"{value} = 'inf'::double"]
+    ends = edges[1:-1]
+    if len(ends) < MOST_STEPS:
+        steps = " ".join(f"when {value} < {literal(edge)} then {place}" for place, edge in enumerate(ends))
+        return f"case when {' or '.join(outside)} then null {steps} else {len(ends)} end"
+    # As many edges as a power of two less one, so that every step of the search falls on one.
+    strides = [2**power for power in reversed(range(len(ends).bit_length()))]
+    padded = [*ends, *[ends[-1]] * (2 * strides[0] - 1 - len(ends))]
+    listed = f"[{', '.join(literal(edge) for edge in padded)}]"
+    search = (
+        f"list_reduce([0, {', '.join(map(str, strides))}], lambda place, stride: "
+        f"case when {value} < list_extract({listed}, place + stride) then place else place + stride end)"
+    )
+    # Beyond the last edge the search runs through its copies.
+    return f"case when {' or '.join(outside)} then null else least({search}, {len(ends)}) end"
+
+
+def _double(number: float) -> str:
+    return f"{float(number)!r}::double"
+
+
+# --------------------------------------------------------------------------------------------------
+# How a cell becomes the code of its category: one SQL expression for each column.
+#
+# The expression is NULL where a value has no category, never an error of the engine: those quote the cell.
+
 
 _SPACES = ("\u00a0", "\u202f", "\u2009")
 """What stands for a space between digits: no-break, narrow no-break, thin."""
@@ -198,3 +327,175 @@ def has_code(code: str, codes: tuple[int, ...]) -> str:
     if not codes:
         return "false"
     return f"{code} in ({', '.join(str(code) for code in codes)})"
+
+
+# --------------------------------------------------------------------------------------------------
+# What may be wrong with a cell: for each attribute the conditions under which rows do not fit, and what to
+# say then.
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """A way in which rows may not fit an attribute.
+
+    Parameters
+    ----------
+    reason
+        A word or two for programs.
+    condition
+        SQL that holds in the rows concerned.
+    words
+        What is wrong, between the column's name and the number of rows.
+    advice
+        What is allowed and what to do; follows the number of rows.
+    """
+
+    reason: str
+    condition: str
+    words: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """Rows of one column that do not fit the schema, for one reason; without any value of theirs.
+
+    Examples
+    --------
+    >>> print(Misfit("age", "outside", 2, "has a value outside the schema's bins", ". Extend them."))
+    column 'age' has a value outside the schema's bins in 2 rows. Extend them.
+    """
+
+    attribute: str
+    reason: str
+    number_of_rows: int
+    words: str
+    advice: str
+
+    def __str__(self) -> str:
+        rows = "1 row" if self.number_of_rows == 1 else f"{self.number_of_rows:,} rows"
+        return f"column {self.attribute!r} {self.words} in {rows}{self.advice}"
+
+
+def misfits_error(found: Sequence[Misfit]) -> DataError:
+    """The refusal that names every misfit."""
+    return DataError(
+        " ".join(map(str, found)),
+        attribute=found[0].attribute,
+        number_of_rows=sum(each.number_of_rows for each in found),
+    )
+
+
+_EXTEND = ". Extend the schema, or correct the data."
+_NONE_FITS = ", all that have a value. Is the list, the edges or the format that of another column? Correct the schema."
+
+
+def misfit(attribute: Attribute, complaint: Complaint, rows: int, rows_with_value: int) -> Misfit:
+    """What is said of the rows that a complaint is about."""
+    advice = complaint.advice
+    if complaint.reason != "missing" and attribute.role.is_published and rows == rows_with_value > 1:
+        advice = _NONE_FITS
+    return Misfit(attribute.name, complaint.reason, rows, complaint.words, advice)
+
+
+def misfits_counted(attributes: Sequence[Attribute], rows: Sequence[int]) -> list[Misfit]:
+    """The misfits that numbers of rows tell: of every complaint, then of the rows with a value of each attribute."""
+    asked = [(each, complaint) for each in attributes for complaint in complaints(each)]
+    with_value = dict(zip([each.name for each in attributes], rows[len(asked) :], strict=True))
+    return [
+        misfit(each, complaint, number, with_value[each.name])
+        for (each, complaint), number in zip(asked, rows, strict=False)
+        if number
+    ]
+
+
+def complaints(attribute: Attribute) -> Iterator[Complaint]:
+    """Every way in which a row may not fit; each row falls under one of them at most."""
+    missing = is_missing(attribute)
+    if attribute.role in (Role.UNIT, Role.HOUSEHOLD):
+        whose = "whose it is" if attribute.role is Role.UNIT else f"which {attribute.role} it belongs to"
+        yield Complaint(
+            "missing",
+            missing,
+            "has no value",
+            f". Every row must say {whose}: fill the names in, or leave those rows out.",
+        )
+    elif attribute.role is Role.WEIGHT:
+        yield from _complaints_of_weight(attribute)
+    elif attribute.role.is_published:
+        if attribute.missing == "error":
+            yield Complaint(
+                "missing",
+                missing,
+                "has no value",
+                '; the schema says missing = "error". Set missing = "category", or fill them in.',
+            )
+        yield from _complaints_of_values(attribute, missing)
+
+
+def _complaints_of_weight(attribute: Attribute) -> Iterator[Complaint]:
+    missing, number = is_missing(attribute), cell_number(attribute)
+    allowed = ". A weight is a number above 0 in every row. Correct it, or leave those rows out."
+    yield Complaint("missing", missing, "is a weight and has no value", allowed)
+    yield Complaint(
+        "not a number",
+        f"not {missing} and ({number} is null or not isfinite({number}))",
+        "is a weight and holds no number",
+        f"{allowed} Is the decimal mark a comma? Then set decimal.",
+    )
+    yield Complaint("zero", f"not {missing} and {number} = 0", "is a weight and is 0", allowed)
+    yield Complaint(
+        "negative",
+        f"not {missing} and {number} < 0 and isfinite({number})",
+        "is a weight and is below 0",
+        allowed,
+    )
+
+
+def _complaints_of_values(attribute: Attribute, missing: str) -> Iterator[Complaint]:
+    unfit = f"not {missing} and {category_code(attribute)} is null"
+    if attribute.bins is not None:
+        is_number = f"{cell_number(attribute)} is not null"
+        yield Complaint(
+            "not a number",
+            f"{unfit} and not {is_number}",
+            "holds no number",
+            ". Bins are for numbers. Is the decimal mark a comma? Then set decimal; texts that mean no value go into missing_values.",
+        )
+        unfit += f" and {is_number}"
+        yield Complaint("outside", unfit, "has a value outside the schema's bins", _EXTEND)
+    elif attribute.dates is not None:
+        is_time = f"{cell_time(attribute)} is not null"
+        yield Complaint(
+            "not a date",
+            f"{unfit} and not {is_time}",
+            "holds no date",
+            ". Dates are read as 2019-12-31 unless format says how they are written; texts that mean no date go into missing_values.",
+        )
+        yield Complaint(
+            "outside", f"{unfit} and {is_time}", "has a date before the first or after the last", _EXTEND
+        )
+    elif attribute.recode is not None:
+        yield Complaint("outside", unfit, "has a value that neither recode nor the categories name", _EXTEND)
+    else:
+        yield Complaint("outside", unfit, "has a value outside the schema's category list", _EXTEND)
+
+
+def units_with_too_many_rows(attribute: Attribute, relation: str) -> str:
+    """SQL: how many units have more rows than the schema says, and how many rows those have."""
+    unit = cell_text(attribute)
+    return (
+        f"select count(*), coalesce(sum(size), 0)::bigint from (select count(*) as size from {relation} "
+        f"where not {is_missing(attribute)} group by {unit} having count(*) > {attribute.rows_per_unit})"
+    )
+
+
+def crowded_units(attribute: Attribute, units: int, rows: int) -> Misfit:
+    """What is said of units with more rows than the schema says."""
+    return Misfit(
+        attribute.name,
+        "too many rows",
+        rows,
+        f"has {units:,} {'unit' if units == 1 else 'units'} with more than the {attribute.rows_per_unit} rows of rows_per_unit,",
+        ". Raise rows_per_unit, which costs accuracy, or leave rows of those units out.",
+    )

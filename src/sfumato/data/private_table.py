@@ -1,4 +1,4 @@
-"""The only type that touches original rows."""
+"""The only type that gives original rows to others."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from sfumato.data.coding import is_its_text
-from sfumato.data.counting import CountsInTurns
-from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.engine import Engine, Found
-from sfumato.data.fitting import Misfit, misfits_error
-from sfumato.data.portions import PortionCounts, PortionStep
+from sfumato.data.chunks import CodedBatch, PortionCounts, PortionStep, UnitRows
+from sfumato.data.coding import Misfit, is_its_text, misfits_error
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.engine import CountsInTurns, Engine, Found
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
-from sfumato.data.sources.spark import SparkFrame
+from sfumato.data.sources.databases import SparkFrame
 from sfumato.errors import DataError, SchemaError, without_origins
-from sfumato.values.batches import CodedBatch, UnitRows
-from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.counts import CountTable, OccupiedCounts
+from sfumato.query.selection import Selection
+from sfumato.schema import Attribute, Role, Schema
 
 
 class PrivateTable:
@@ -178,7 +175,7 @@ def engine_for(source: Source) -> Engine:
     """What reads a source where nobody says: DuckDB, except for rows that are in a Spark session."""
     if not isinstance(source, SparkFrame):
         return DuckDBEngine()
-    from sfumato.data.distributed.spark_engine import SparkEngine
+    from sfumato.data.distributed.spark import SparkEngine
 
     return SparkEngine(source.frame.sparkSession)
 

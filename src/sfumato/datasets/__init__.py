@@ -1,4 +1,4 @@
-"""Data sets to learn and test with: cards, embedded generators, real sets fetched with checksums.
+"""Data sets to learn and test with: synthetic ones, and real ones fetched with checksums.
 
 A data set is one module of this package that holds a ``CARD`` and either ``make`` (generated) or
 ``fetch`` (fetched), with a schema of the same name in ``schemas/``. There is no list to edit.
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 
-from sfumato.datasets.card import Card, DatasetFiles
+from sfumato.datasets.catalog import Card, DatasetFiles
 from sfumato.errors import ParameterError, nearest
 
 __all__ = ["Card", "DatasetFiles", "fetch_dataset", "get_card", "list_datasets", "make_dataset"]

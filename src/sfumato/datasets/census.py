@@ -1,4 +1,4 @@
-"""A census-like table of any length, drawn here: the domains that papers on publishing data use."""
+"""A synthetic census table of any length, over the domains that papers on publishing data use."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.storing import check_number, store_made
+from sfumato.datasets.catalog import Card, DatasetFiles, check_number, store_made
 
 CARD = Card(
     name="census",
@@ -77,7 +76,7 @@ def make(rows: int, seed: int, out: Path, *, progress: Callable[[int], None] | N
 
     See :func:`sfumato.datasets.make_dataset`. The seed is from 0 to 2**64 - 1; Parquet files are zstd, dictionary-coded.
     """
-    from sfumato.datasets.census_draw import ROWS_PER_BLOCK
+    from sfumato.datasets.census_population import ROWS_PER_BLOCK
 
     # Whole blocks are the one size that needs no copying.
     batches = census_batches(rows, seed, ROWS_PER_BLOCK)
@@ -87,7 +86,7 @@ def make(rows: int, seed: int, out: Path, *, progress: Callable[[int], None] | N
 def _draw_blocks(rows: int, seed: int) -> Iterator[Any]:
     import pyarrow as pa
 
-    from sfumato.datasets.census_draw import CATEGORIES, ROWS_PER_BLOCK, prepare_drawing
+    from sfumato.datasets.census_population import CATEGORIES, ROWS_PER_BLOCK, prepare_drawing
 
     drawing = prepare_drawing()
     schema = _arrow_schema()
@@ -136,7 +135,7 @@ def _regroup(batches: Iterator[Any], rows_per_batch: int) -> Iterator[Any]:
 def _arrow_schema() -> Any:
     import pyarrow as pa
 
-    from sfumato.datasets.census_draw import CATEGORIES
+    from sfumato.datasets.census_population import CATEGORIES
 
     return pa.schema([(name, pa.dictionary(pa.int8(), pa.string())) for name in CATEGORIES])
 

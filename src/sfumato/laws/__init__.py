@@ -1,14 +1,8 @@
-"""What every law shares. Each law stands in the folder of its method and is found there by discovery."""
+"""What every law shares: the likelihood that links published data to the true counts. A method's own law is in its folder."""
 
-from sfumato.families import Family
-from sfumato.laws.base import (
-    NOTHING_PROMISED,
-    WITHHELD_PROMISE,
-    Law,
-    Published,
-    Target,
-    refuse_unknown_target,
-)
+from sfumato.laws.base import NOTHING_PROMISED, WITHHELD_PROMISE, Law, Published
+from sfumato.laws.estimator import Target, refuse_unknown_target
+from sfumato.registry import Family
 
 LAWS = Family("sfumato.methods", Law, "law", module="law")
 

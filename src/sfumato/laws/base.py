@@ -1,4 +1,4 @@
-"""What every law can do: turn published counts into estimates of true ones."""
+"""The base class of laws: from published counts to estimates of true ones."""
 
 from __future__ import annotations
 
@@ -8,26 +8,60 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sfumato.chance.distortion import TwoValued
-from sfumato.data.coarsening.hierarchy import Hierarchy
-from sfumato.errors import NotIdentifiableError, ParameterError, nearest
-from sfumato.frozen import Frozen
+from sfumato.arrays import Codes, Floats, Integers
+from sfumato.data.chunks import CodedBatch
+from sfumato.data.long_format import LongTable
+from sfumato.errors import NotIdentifiableError, ParameterError, ReleaseDamagedError, nearest
+from sfumato.estimates.counts import CountTable, Feasibility, OccupiedCounts
+from sfumato.estimates.estimates import Estimates, OccupiedCells
 from sfumato.guarantees.base import Guarantee
-from sfumato.laws.asking import Formula, answer, binding
-from sfumato.laws.asking.formula import Target, refuse_unknown_target
-from sfumato.laws.believing import GroupBeliefs, GroupedRows, Posterior, SharedPrior, Targets
-from sfumato.values.arrays import Codes, Floats, Integers
-from sfumato.values.batches import CodedBatch
-from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Estimates
-from sfumato.values.feasibility import Feasibility
-from sfumato.values.long_tables import LongTable
-from sfumato.values.occupied_estimates import OccupiedCells
-from sfumato.values.predicate import Predicate
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.immutable import Frozen
+from sfumato.laws.estimator import Formula, Target, answer, binding
+from sfumato.laws.posterior import GroupBeliefs, GroupedRows, Posterior, SharedPrior, Targets
+from sfumato.query.selection import Predicate, Selection, Tabulation
+from sfumato.randomness.distortion import TwoValued
+from sfumato.schema import Schema
+from sfumato.schema.hierarchies import Hierarchy
 
-__all__ = ["NOTHING_PROMISED", "WITHHELD_PROMISE", "Law", "Published", "Target", "refuse_unknown_target"]
+# --------------------------------------------------------------------------------------------------
+# Whether a law is about the attributes that its release publishes.
+
+
+def refuse_unfit_matrices(sizes: Mapping[str, int], published: Schema, others: Sequence[str] = ()) -> None:
+    """Refuse a release whose law is not about its attributes: wrong numbers would look right.
+
+    Parameters
+    ----------
+    sizes
+        By perturbed attribute, the categories that its matrix is made for.
+    published
+        What the release publishes.
+    others
+        Further attributes that the law names.
+
+    Raises
+    ------
+    ReleaseDamagedError
+        Naming the first that does not fit.
+    """
+    found = {each.name: each.size for each in published.attributes}
+    unfit = [name for name, size in sizes.items() if found.get(name) != size]
+    if unfit:
+        raise ReleaseDamagedError(
+            f"the release's law has a distortion matrix of {unfit[0]!r} that fits no attribute it publishes. "
+            "Get the release again from where it came."
+        )
+    absent = [name for name in others if name not in found]
+    if absent:
+        raise ReleaseDamagedError(
+            f"the release's law names {absent[0]!r}, which the release does not publish. "
+            "Get the release again from where it came."
+        )
+
+
+# --------------------------------------------------------------------------------------------------
+# What every law can do: turn published counts into estimates of true ones.
+
 
 NOTHING_PROMISED = "Nothing is promised."
 """What stands where a method proves nothing of anybody."""

@@ -1,6 +1,5 @@
-"""The methods: a folder each, with all there is to read to judge it.
+"""The methods, a folder each, with everything there is to read to judge one.
 
-``law`` and ``kernels`` are the public half: mathematics that analysts and attackers may import. ``design`` and
-``plan`` are the custodian's half, which sees private rows. No ``__init__`` here imports anything, so that
-opening a release never loads a design.
+`law`, `kernels` and files of mathematics are public: analysts and attackers may import them. `design`, `count_phase`
+and `plan` see private rows. No `__init__` here imports anything: opening a release must not load a design.
 """

@@ -1,4 +1,4 @@
-"""What every method declares about itself, and what it must be able to do."""
+"""The base class of designs: what every method declares about itself and must be able to do."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any, ClassVar, Self
 
 from pydantic import Field
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.coarsening.hierarchy import Hierarchy
 from sfumato.data.private_table import PrivateTable
-from sfumato.families import Family
-from sfumato.frozen import Frozen
+from sfumato.estimates.counts import CountTable
 from sfumato.guarantees import Guarantee
+from sfumato.immutable import Frozen
 from sfumato.laws import Law
-from sfumato.methods.goals import PromiseGoal
+from sfumato.methods.planning import PromiseGoal
+from sfumato.randomness.streams import NoiseSource
+from sfumato.registry import Family
 from sfumato.release.publication import Publication
-from sfumato.values.counts import CountTable
-from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Schema
-from sfumato.values.toml_text import toml_key, toml_value
+from sfumato.results import ResultTable
+from sfumato.schema import Schema
+from sfumato.schema.hierarchies import Hierarchy
+from sfumato.text import toml_key, toml_value
 
 
 class Design(Frozen):

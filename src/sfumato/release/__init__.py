@@ -1,4 +1,4 @@
-"""Releases: published data, their law and their promise, in a folder."""
+"""Releases: published data, their law and their guarantees, in a folder."""
 
 from sfumato.release.loading import load_release
 from sfumato.release.manifest import Manifest

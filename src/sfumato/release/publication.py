@@ -1,15 +1,34 @@
-"""What a method hands over to be written: rows in motion, and the facts that go with them."""
+"""What a method hands over to be written, and the row phase run: chunks mapped and put in uniformly random order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import itertools
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
 
-from sfumato.data.portions import PileStep, RowStep
+import numpy as np
+import numpy.typing as npt
+
+from sfumato.data.chunks import (
+    PILE,
+    ROWS_PER_BATCH,
+    CodedBatch,
+    PileStep,
+    Portion,
+    Read,
+    RowStep,
+    rebatched,
+    run_steps,
+)
 from sfumato.laws import Law
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Schema
+from sfumato.randomness.streams import NoiseSource, NoiseStream
+from sfumato.schema import Schema
+
+# --------------------------------------------------------------------------------------------------
+# What a method hands over to be written: rows in motion, and the facts that go with them.
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +45,7 @@ class MadeRows:
         For each portion, what the count phase found for it; None for a step that needs nothing.
     gather
         Where rows of different portions must meet: what becomes of a pile of them. The step then says each
-        row's pile under the name :data:`~sfumato.data.portions.PILE`.
+        row's pile under the name :data:`~sfumato.data.chunks.PILE`.
     piles
         For each pile, what the count phase found for it.
     """
@@ -113,3 +132,257 @@ class Publication:
     chosen_from_private_data: Mapping[str, str] = field(default_factory=dict)
     settled: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+
+
+# --------------------------------------------------------------------------------------------------
+# Rows dealt to piles, in memory until there are too many, then on disk.
+
+
+BYTES_IN_MEMORY = 64 * 2**20
+"""Columns kept in memory before the piles go to disk."""
+
+Columns = dict[str, npt.NDArray[Any]]
+
+
+class Piles:
+    """Piles of rows, one file for each where they outgrow memory.
+
+    Parameters
+    ----------
+    folder
+        Where files may be put.
+    number
+        Number of piles.
+    cipher
+        Veils what waits on disk, where that is more than will be published: the files are of no use without
+        the key, which is nowhere but in memory.
+    bytes_in_memory
+        Columns kept in memory before they go to disk; ``BYTES_IN_MEMORY`` when not given.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        number: int,
+        *,
+        cipher: NoiseSource | None = None,
+        bytes_in_memory: int | None = None,
+    ) -> None:
+        self.folder = folder
+        self.cipher = cipher
+        self.bytes_in_memory = BYTES_IN_MEMORY if bytes_in_memory is None else bytes_in_memory
+        self._types: dict[str, np.dtype[Any]] = {}
+        self._held: list[list[Columns]] = [[] for _ in range(number)]
+        self._bytes_held = 0
+        # Rows of each run of columns that was written, and the streams that veil what is written next.
+        self._stored: list[list[int]] = [[] for _ in range(number)]
+        self._veils = [self._veil(pile) for pile in range(number)]
+
+    def deal(self, columns: Columns, pile_of: npt.NDArray[Any]) -> None:
+        """Put each row on a pile."""
+        self._types = {name: column.dtype for name, column in columns.items()}
+        if len(self._held) == 1:
+            self._held[0].append(columns)
+        else:
+            # One-byte keys are sorted by counting, in one pass.
+            order = np.argsort(pile_of, kind="stable")
+            dealt = {name: column[order] for name, column in columns.items()}
+            ends = np.cumsum(np.bincount(pile_of, minlength=len(self._held))).tolist()
+            for pile, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+                self._held[pile].append({name: column[start:end] for name, column in dealt.items()})
+        self._bytes_held += sum(column.nbytes for column in columns.values())
+        if self._bytes_held > self.bytes_in_memory:
+            self._to_disk()
+
+    def take(self, pile: int) -> CodedBatch:
+        """All rows of a pile, in the order in which they came; the pile is empty then."""
+        parts = [*self._from_disk(pile), *self._held[pile]]
+        self._held[pile] = []
+        columns = {
+            # Each part is let go as it is joined, so that a pile is not in memory twice.
+            name: np.concatenate([np.empty(0, kind), *(part.pop(name) for part in parts)])
+            for name, kind in self._types.items()
+        }
+        return CodedBatch(columns, len(next(iter(columns.values()), ())))
+
+    def _to_disk(self) -> None:
+        for pile, parts in enumerate(self._held):
+            if not parts:
+                continue
+            with self._path(pile).open("ab") as file:
+                for name in self._types:
+                    column = np.concatenate([part[name] for part in parts])
+                    _veiled(column.view(np.uint8), self._veils[pile]).tofile(file)
+            self._stored[pile].append(column.size)
+            parts.clear()
+        self._bytes_held = 0
+
+    def _from_disk(self, pile: int) -> list[Columns]:
+        runs, self._stored[pile] = self._stored[pile], []
+        if not runs:
+            return []
+        veil = self._veil(pile)
+        with self._path(pile).open("rb") as file:
+            parts: list[Columns] = [
+                {
+                    name: _veiled(np.fromfile(file, np.uint8, rows * kind.itemsize), veil).view(kind)
+                    for name, kind in self._types.items()
+                }
+                for rows in runs
+            ]
+        self._path(pile).unlink()
+        return parts
+
+    def _veil(self, pile: int) -> NoiseStream | None:
+        return None if self.cipher is None else self.cipher.stream(pile)
+
+    def _path(self, pile: int) -> Path:
+        return self.folder / str(pile)
+
+
+def _veiled(content: npt.NDArray[np.uint8], veil: NoiseStream | None) -> npt.NDArray[np.uint8]:
+    """The bytes and a keystream, one on the other; doing it twice with the same stream lifts it."""
+    if veil is None:
+        return content
+    return content ^ veil.words(-(-content.size // 8)).view(np.uint8)[: content.size]
+
+
+# --------------------------------------------------------------------------------------------------
+# Running the row phase of a publication on this machine, portion by portion.
+
+
+BYTES_WAITING = 16 * 2**20
+"""Columns of rows that must meet that are kept in memory; what is made of them needs memory too."""
+
+
+def make_rows(
+    rows: MadeRows | DrawnRows, read: Read, noise: NoiseSource, folder: Path | None = None
+) -> Iterator[CodedBatch]:
+    """The rows of a published table; in the order of the private ones unless they had to meet.
+
+    Parameters
+    ----------
+    rows
+        How they are made.
+    read
+        Gives private rows.
+    noise
+        Of the publication.
+    folder
+        Where rows may wait that must meet; the machine's own place for temporary files when not given.
+    """
+    if isinstance(rows, DrawnRows):
+        yield from rows.batches()
+        return
+    made = run_steps(rows.step, read(rows.reads), rows.shares, noise)
+    if rows.gather is None:
+        yield from made
+    else:
+        # A pile is large, and what comes after works best on what fits a cache.
+        yield from rebatched(_gathered(made, rows.gather, rows.piles, noise, folder), ROWS_PER_BATCH)
+
+
+def _gathered(
+    made: Iterable[CodedBatch],
+    gather: PileStep[Any],
+    shares: Sequence[Any],
+    noise: NoiseSource,
+    folder: Path | None,
+) -> Iterator[CodedBatch]:
+    """Rows put on the piles that their step named, then made pile by pile."""
+    with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as waiting:
+        # What waits here is private still.
+        cipher = noise.named("rows that wait to meet")
+        piles = Piles(Path(waiting), len(shares), cipher=cipher, bytes_in_memory=BYTES_WAITING)
+        for batch in made:
+            columns = {name: column for name, column in batch.codes.items() if name != PILE}
+            piles.deal(columns, batch.codes[PILE])
+        for number, share in enumerate(shares):
+            yield gather(piles.take(number), Portion(number, share), noise)
+
+
+# --------------------------------------------------------------------------------------------------
+# Rows in uniformly random order, however many there are.
+#
+# A file's order can give away what its columns hide: rows sorted by the sensitive attribute, or in the
+# order of a list that someone else has. So rows are always published in random order.
+
+
+PILES = 64
+"""Piles that rows are dealt to. At a billion rows a pile of nine one-byte columns is 140 MB."""
+
+ROWS_PER_SHUFFLED_BATCH = 131_072
+"""Rows of a batch given out, and so of a row group written."""
+
+
+def in_random_order(
+    batches: Iterator[CodedBatch],
+    columns: Mapping[str, npt.DTypeLike | None],
+    noise: NoiseSource,
+    folder: Path | None,
+) -> Iterator[CodedBatch]:
+    """The same rows, every order equally likely.
+
+    Each row is dealt to one of the piles independently, then every pile is shuffled and the piles are
+    laid end to end: the same as sorting all rows by independent random keys. Piles that outgrow memory
+    are kept in the folder; what is in them is what will be published, in an order that says nothing.
+
+    Parameters
+    ----------
+    batches
+        Rows to publish.
+    columns
+        The type of every column; None for one that keeps its own.
+    noise
+        Where the order comes from.
+    folder
+        Where piles may be put; emptied afterwards. The system's own folder for such things when None.
+    """
+    published = (_published(batch, columns) for batch in batches)
+    first = list(itertools.islice(published, 2))
+    if len(first) == 1 and _rows(first[0]) <= ROWS_PER_SHUFFLED_BATCH:
+        # One pile is enough, and needs no place of its own.
+        only = _permuted(first[0], noise.named("order").stream(0))
+        yield CodedBatch(only, _rows(only))
+        return
+    with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as spill:
+        piles = Piles(Path(spill), PILES)
+        dealing, ordering = noise.named("piles"), noise.named("order")
+        for number, part in enumerate(itertools.chain(first, published)):
+            piles.deal(part, dealing.stream(number).uniform_codes(_rows(part), PILES))
+        waiting: list[Columns] = []
+        rows = 0
+        for number in range(PILES):
+            pile = dict(piles.take(number).codes)
+            waiting.append(_permuted(pile, ordering.stream(number)))
+            rows += _rows(pile)
+            if rows >= ROWS_PER_SHUFFLED_BATCH or (number == PILES - 1 and rows):
+                yield from _cut(_end_to_end(waiting), rows)
+                waiting, rows = [], 0
+
+
+def _published(batch: CodedBatch, columns: Mapping[str, npt.DTypeLike | None]) -> Columns:
+    return {
+        name: batch.codes[name] if kind is None else batch.codes[name].astype(kind, copy=False)
+        for name, kind in columns.items()
+    }
+
+
+def _rows(columns: Columns) -> int:
+    return len(next(iter(columns.values()), ()))
+
+
+def _permuted(columns: Columns, stream: NoiseStream) -> Columns:
+    order = stream.permutation(_rows(columns))
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _cut(columns: Columns, rows: int) -> Iterator[CodedBatch]:
+    """Rows in batches of nearly the same size: what is done with a batch must not take more memory where piles are large."""
+    pieces = max(rows // ROWS_PER_SHUFFLED_BATCH, 1)
+    for start, end in itertools.pairwise(part * rows // pieces for part in range(pieces + 1)):
+        yield CodedBatch({name: column[start:end] for name, column in columns.items()}, end - start)
+
+
+def _end_to_end(parts: list[Columns]) -> Columns:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

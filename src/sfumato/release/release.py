@@ -1,38 +1,299 @@
-"""A release in an analyst's hands."""
+"""A release in an analyst's hands: queries, counts, and a cache of what was read."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+import math
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
-from sfumato.data.engine import Engine
+import numpy as np
+
+from sfumato.arrays import Codes, Integers
+from sfumato.data.chunks import CodedBatch
+from sfumato.data.engine import Engine, covering_sets
+from sfumato.data.long_format import LongTable
 from sfumato.data.sources.base import Source
+from sfumato.errors import ReleaseDamagedError
+from sfumato.estimates.answers import Answer, AnswerTable
+from sfumato.estimates.counts import CountTable, Feasibility, OccupiedCounts
+from sfumato.estimates.estimates import Estimates
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
-from sfumato.release.analyses import Analyses
-from sfumato.release.combining import Origin
-from sfumato.release.kept_counts import KeptCounts
-from sfumato.release.kept_items import KeptItems
-from sfumato.release.large_shares import difference_of_shares, share_of
-from sfumato.release.manifest import Manifest, TableEntry
-from sfumato.release.signature import Signature, fitting_signature
-from sfumato.release.simultaneous import Simultaneous, level_of_each
-from sfumato.release.tabulating import axes_of, consistent_table, estimate_table, remarks_on
-from sfumato.values.answer_tables import AnswerTable
-from sfumato.values.answers import Answer
-from sfumato.values.batches import CodedBatch
-from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.estimates import Estimates
-from sfumato.values.feasibility import Feasibility
-from sfumato.values.long_tables import LongTable
-from sfumato.values.number_text import counted, listed
-from sfumato.values.predicate import Predicate
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.query.selection import Predicate, Selection, Tabulation
+from sfumato.release.manifest import Manifest, Signature, TableEntry, fitting_signature
+from sfumato.release.tabulation import (
+    Origin,
+    Simultaneous,
+    axes_of,
+    consistent_table,
+    difference_of_shares,
+    estimate_table,
+    level_of_each,
+    remarks_on,
+    share_of,
+)
+from sfumato.release.verbs import Analyses
+from sfumato.schema import Schema
+from sfumato.text import counted, listed
+
+# --------------------------------------------------------------------------------------------------
+# Counts of published rows, kept for the next question.
+
+
+KEPT_BYTES = 256 * 2**20
+"""Memory that kept counts may take; the oldest go first. The last counted are kept whatever they take."""
+
+LARGEST_KEPT_TABLE = 2**22
+"""Cells of a table that is counted whole to be kept; above, the rows asked for are counted and not kept."""
+
+
+class KeptCounts:
+    """Counts of one published table. Whoever asks about the same attributes again waits for no rows.
+
+    A question about some attributes is answered from the table over all of them, which is counted once
+    or summed up from a kept one that has more. Safe to ask from several threads.
+
+    Parameters
+    ----------
+    engine
+        Counts rows.
+    source
+        Where the rows are.
+    schema
+        Their attributes.
+    """
+
+    def __init__(self, engine: Engine, source: Source, schema: Schema) -> None:
+        self.engine = engine
+        self.source = source
+        self.schema = schema
+        self._kept: dict[Any, CountTable | OccupiedCounts] = {}
+        self._expected: frozenset[frozenset[str]] = frozenset()
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[KeptCounts], tuple[Engine, Source, Schema]]:
+        return KeptCounts, (self.engine, self.source, self.schema)
+
+    def count_by(self, names: Sequence[str], where: Selection) -> CountTable:
+        """Counts over some attributes, among the rows selected."""
+        attributes = self.schema.select(names)
+        conditions = [(self.schema[name], codes) for name, codes in where.conditions]
+        needed = frozenset((*names, *where.names))
+        if not self._is_kept_size(needed):
+            return self.engine.count_by(self.source, attributes, conditions)
+        table = self._table(needed)
+        for name, codes in where.conditions:
+            table = _without_others(table, name, codes) if name in names else table.condition(name, codes)
+        return table.project(names)
+
+    def count_occupied(self, names: Sequence[str], weight: str | None) -> OccupiedCounts:
+        """Combinations that occur, with their rows or the sum of an integer column of theirs."""
+        key = (tuple(names), weight)
+        found = self._find(key)
+        if not isinstance(found, OccupiedCounts):
+            attributes = self.schema.select(names)
+            found = self.engine.count_occupied(self.source, attributes, weight=weight)
+            self._keep(key, found)
+        return found
+
+    @contextmanager
+    def expecting(self, sets: Iterable[frozenset[str]]) -> Iterator[None]:
+        """Until the end, the first question that needs rows counts for all of these sets in the same pass."""
+        before, self._expected = (
+            self._expected,
+            frozenset(each for each in sets if each and self._is_kept_size(each)),
+        )
+        try:
+            yield
+        finally:
+            self._expected = before
+
+    def _is_kept_size(self, names: frozenset[str]) -> bool:
+        known = [each for each in self.schema.attributes if each.name in names]
+        return len(known) == len(names) and math.prod(each.size for each in known) <= LARGEST_KEPT_TABLE
+
+    def _table(self, names: frozenset[str]) -> CountTable:
+        """The whole table over some attributes, in the order of the schema."""
+        ordered = [name for name in self.schema.names if name in names]
+        table = self._find(names)
+        if isinstance(table, CountTable):
+            return table
+        if names in self._expected and self._covering(names) is None:
+            self._count_expected(names)
+        larger = self._covering(names)
+        if larger is None:
+            table = self.engine.count_by(self.source, self.schema.select(ordered), ())
+        else:
+            table = larger.project(ordered)
+        self._keep(names, table)
+        return table
+
+    def _covering(self, names: frozenset[str]) -> CountTable | None:
+        """The smallest kept table that has all of some attributes."""
+        with self._lock:
+            tables = [each for each in self._kept.values() if isinstance(each, CountTable)]
+        fitting = [each for each in tables if names.issubset(each.names)]
+        return min(fitting, key=lambda each: each.counts.size, default=None)
+
+    def _count_expected(self, first: frozenset[str]) -> None:
+        """Count what is expected in one pass: the set asked for, and others while they fit."""
+        waiting = [each for each in self._expected if self._covering(each) is None]
+        chosen: list[tuple[str, ...]] = []
+        room = KEPT_BYTES // 2
+        for names in sorted(covering_sets(waiting, self.schema), key=lambda each: not first <= each):
+            attributes = [each for each in self.schema.attributes if each.name in names]
+            room -= 8 * math.prod(each.size for each in attributes)
+            if room >= 0 or not chosen:
+                chosen.append(tuple(each.name for each in attributes))
+        for table in self.engine.count_tables(self.source, [self.schema.select(names) for names in chosen]):
+            self._keep(frozenset(table.names), table)
+
+    def _find(self, key: Any) -> CountTable | OccupiedCounts | None:
+        with self._lock:
+            found = self._kept.pop(key, None)
+            if found is not None:
+                # Last in the order of going.
+                self._kept[key] = found
+            return found
+
+    def _keep(self, key: Any, counted: CountTable | OccupiedCounts) -> None:
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = counted
+            taken = sum(_bytes(each) for each in self._kept.values())
+            for oldest in list(self._kept)[:-1]:
+                if taken <= KEPT_BYTES:
+                    break
+                taken -= _bytes(self._kept.pop(oldest))
+
+
+def _bytes(counted: CountTable | OccupiedCounts) -> int:
+    codes = counted.codes if isinstance(counted, OccupiedCounts) else ()
+    return counted.counts.nbytes + sum(each.nbytes for each in codes)
+
+
+def _without_others(table: CountTable, name: str, codes: Sequence[int]) -> CountTable:
+    """The table with no rows in the categories that were not chosen."""
+    axis = table.axis_of(name)
+    chosen = np.zeros(table.counts.shape[axis], dtype=bool)
+    chosen[list(codes)] = True
+    shape = [-1 if place == axis else 1 for place in range(table.counts.ndim)]
+    return CountTable(table.attributes, table.counts * chosen.reshape(shape))
+
+
+# --------------------------------------------------------------------------------------------------
+# What units have of some items, read from a long table and kept for the next question.
+
+
+class KeptItems:
+    """Columns of the wide table that a long one stands for: a code for each unit, 0 where it lacks the item.
+
+    Parameters
+    ----------
+    long
+        The table.
+    schema
+        Its attributes.
+    scan
+        Gives some of its columns, in batches.
+    """
+
+    def __init__(
+        self, long: LongTable, schema: Schema, scan: Callable[[Sequence[str]], Iterator[CodedBatch]]
+    ) -> None:
+        self.long = long
+        self.scan = scan
+        self.number_of_items = schema[long.item].size
+        self.number_of_codes = 2 if long.value is None else schema[long.value].size + 1
+        self._counts: Integers | None = None
+        self._columns: dict[int, Codes] = {}
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A lock cannot be sent elsewhere, and columns are read again there.
+        return {**vars(self), "_columns": {}, "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def counts(self) -> Integers:
+        """Units by item and code, ``(items, codes)``.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When a row is of a unit that there is not, or an item has more rows than there are units.
+        """
+        if self._counts is None:
+            cells = np.zeros(self.number_of_items * self.number_of_codes, np.int64)
+            for units, items, codes in self._entries():
+                if units.size and (units.min() < 0 or units.max() >= self.long.number_of_units):
+                    _refuse("rows of units that it does not have")
+                cells += np.bincount(
+                    items.astype(np.int64) * self.number_of_codes + codes, minlength=cells.size
+                )
+            counts = cells.reshape(self.number_of_items, self.number_of_codes)
+            counts[:, 0] = self.long.number_of_units - counts[:, 1:].sum(axis=1)
+            if (counts < 0).any():
+                _refuse("more rows of an item than units")
+            self._counts = counts
+        return self._counts
+
+    def codes(self, places: Sequence[int]) -> tuple[Codes, ...]:
+        """What every unit has of some items, ``(units,)`` each.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            When a unit has an item twice.
+        """
+        with self._lock:
+            known = {place: self._columns[place] for place in places if place in self._columns}
+        missing = [place for place in dict.fromkeys(places) if place not in known]
+        if missing:
+            known |= self._read(missing)
+        with self._lock:
+            for place in dict.fromkeys(places):
+                # Last in the order of going.
+                self._columns.pop(place, None)
+                self._columns[place] = known[place]
+            most = max(KEPT_BYTES // max(self.long.number_of_units, 1), len(set(places)))
+            for oldest in list(self._columns)[: max(len(self._columns) - most, 0)]:
+                del self._columns[oldest]
+        return tuple(known[place] for place in places)
+
+    def _read(self, places: Sequence[int]) -> dict[int, Codes]:
+        counts = self.counts()
+        kind = np.min_scalar_type(self.number_of_codes - 1)
+        table = np.zeros((len(places), self.long.number_of_units), kind)
+        row_of = np.full(self.number_of_items, -1, np.int32)
+        row_of[list(places)] = np.arange(len(places), dtype=np.int32)
+        for units, items, codes in self._entries():
+            rows = row_of[items]
+            asked = rows >= 0
+            table[rows[asked], units[asked]] = codes[asked] if isinstance(codes, np.ndarray) else codes
+        if (np.count_nonzero(table, axis=1) != counts[list(places), 1:].sum(axis=1)).any():
+            _refuse("units that have an item twice")
+        return dict(zip(places, table, strict=True))
+
+    def _entries(self) -> Iterator[tuple[Integers, Codes, Codes | int]]:
+        """Unit, item and code of every row, in batches."""
+        for batch in self.scan((*self.long.names, self.long.unit)):
+            value = 1 if self.long.value is None else batch.codes[self.long.value].astype(np.int64) + 1
+            yield batch.codes[self.long.unit], batch.codes[self.long.item], value
+
+
+def _refuse(what: str) -> None:
+    raise ReleaseDamagedError(f"the release has {what}. Get the release again from where it came.")
+
+
+# --------------------------------------------------------------------------------------------------
+# A release in an analyst's hands.
 
 
 class Release(Analyses):

@@ -1,35 +1,129 @@
-"""Writing and reading release folders: whole or not at all."""
+"""Writing and reading release folders, atomically."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
+import queue
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.arrow_rows import ArrowRows, row_writer
-from sfumato.data.portions import Read
+from sfumato.atomic_files import PARTIAL, HeldFolder, ended_by_exceptions
+from sfumato.data.arrow import ArrowRows, row_writer
+from sfumato.data.chunks import CodedBatch, Read
 from sfumato.data.sources.base import Source
+from sfumato.data.sources.columnar import ParquetFile, ParquetFiles, rows_of_files
 from sfumato.data.sources.delimited import CsvFile
-from sfumato.data.sources.parquet import ParquetFile, ParquetFiles, rows_of_files
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError, SourceError
 from sfumato.laws import LAWS
-from sfumato.release.making import make_rows
-from sfumato.release.manifest import MANIFEST_NAME, Format, Manifest, Part, TableEntry, digest_of_parts
-from sfumato.release.pipeline import in_background
-from sfumato.release.publication import MadeRows, PublishedTable
-from sfumato.release.random_order import in_random_order
+from sfumato.progress import steps
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release.manifest import (
+    MANIFEST_NAME,
+    SIGNATURE_NAME,
+    Format,
+    Manifest,
+    Part,
+    Signer,
+    TableEntry,
+    digest_of_parts,
+)
+from sfumato.release.publication import MadeRows, PublishedTable, in_random_order, make_rows
 from sfumato.release.readme import README_NAME, readme_text
-from sfumato.release.signature import SIGNATURE_NAME, Signer
-from sfumato.values.batches import CodedBatch
-from sfumato.watching import steps
-from sfumato.writing import PARTIAL, HeldFolder, ended_by_exceptions
+
+# --------------------------------------------------------------------------------------------------
+# Two threads for one stream: the next batch is made while the last one is written.
+
+
+Item = TypeVar("Item")
+
+BATCHES_AHEAD = 4
+"""Batches that may wait between the threads; bounds memory."""
+
+
+def in_background(items: Iterator[Item]) -> Iterator[Item]:
+    """The same items, made by a thread of their own.
+
+    An exception in the thread is raised here, in its place in the order. When the consumer stops early
+    the thread stops at its next item. The first two items are made here: where there is but one, a thread would
+    take longer to start than it could save.
+    """
+    try:
+        first = list(itertools.islice(items, 2))
+        yield from first
+        if len(first) == 2:
+            yield from _from_thread(items)
+    finally:
+        _close(items)
+
+
+def _from_thread(items: Iterator[Item]) -> Iterator[Item]:
+    waiting: queue.Queue[Item | _End] = queue.Queue(BATCHES_AHEAD)
+    stopped = threading.Event()
+    thread = threading.Thread(
+        target=_fill, args=(items, waiting, stopped), name="sfumato-reader", daemon=True
+    )
+    thread.start()
+    try:
+        while not isinstance(item := waiting.get(), _End):
+            yield item
+        if item.error is not None:
+            raise item.error
+    finally:
+        stopped.set()
+        thread.join()
+
+
+class _End:
+    """What follows the last item: nothing, or the exception that ended the stream."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+def _fill(items: Iterator[Item], waiting: queue.Queue[Item | _End], stopped: threading.Event) -> None:
+    """Put every item on the queue, then the end."""
+    end = _End(None)
+    try:
+        for item in items:
+            if not _put(item, waiting, stopped):
+                break
+    except BaseException as error:  # noqa: BLE001 - it is raised again in the consumer's thread
+        end = _End(error)
+    finally:
+        # Closing a generator lets it close its files in the thread that reads them.
+        _close(items)
+    _put(end, waiting, stopped)
+
+
+def _close(items: Iterator[Item]) -> None:
+    close = getattr(items, "close", None)
+    if close is not None:
+        close()
+
+
+def _put(entry: Item | _End, waiting: queue.Queue[Item | _End], stopped: threading.Event) -> bool:
+    """Wait for room, unless the consumer has gone; whether the entry was taken."""
+    while not stopped.is_set():
+        try:
+            waiting.put(entry, timeout=0.1)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# Writing and reading release folders: whole or not at all.
+
 
 LARGEST_MANIFEST = 256 * 2**20
 """Bytes that are read of a manifest; a hundred thousand categories of ten attributes take a tenth of it."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from sfumato.data.private_table import PrivateTable
 from sfumato.release import Release
-from sfumato.report.html import refuse_overwriting, write_page
+from sfumato.report.document import refuse_overwriting, write_page
 from sfumato.report.margins import compare_with_truth, read_margins
-from sfumato.report.release_document import describe_release
+from sfumato.report.release_page import describe_release
 
 __all__ = ["write_report"]
 

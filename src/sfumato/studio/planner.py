@@ -1,4 +1,4 @@
-"""A process that plans and counts while somebody moves a slider; the only part of the studio that reads private rows.
+"""The process that plans and counts; the only part of the studio that reads private rows.
 
 ``python -m sfumato.studio.planner`` takes orders as lines of JSON and answers each with one. It keeps the table open
 and remembers counts, so that the next question about the same rows is quick. It writes nothing but what it is told to,
@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 from sfumato.data.private_table import PrivateTable, read_table
 from sfumato.errors import SfumatoError, without_origins
-from sfumato.studio.lines import own_output, write_line
-from sfumato.values.counts import CountTable, OccupiedCounts
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
+from sfumato.estimates.counts import CountTable, OccupiedCounts
+from sfumato.query.selection import Selection
+from sfumato.schema import Schema
+from sfumato.studio.processes import own_output, write_line
 
 Found = TypeVar("Found")
 

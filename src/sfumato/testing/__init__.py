@@ -1,9 +1,9 @@
-"""For those who write methods: releases in memory, and the suite that a method must pass, :func:`check_method`."""
+"""For authors of methods: releases in memory, and the suite that a method must pass, `check_method`."""
 
-from sfumato.testing.checking import check_method
-from sfumato.testing.memory import in_memory, redrawn, release_in_memory
-from sfumato.testing.report import Failure, HonestyReport
-from sfumato.testing.sample import sample_table
+from sfumato.custody.publish import in_memory, release_in_memory
+from sfumato.testing.queries import redrawn, sample_table
+from sfumato.testing.suite import check_method
+from sfumato.testing.trials import Failure, HonestyReport
 
 __all__ = [
     "Failure",

@@ -1,25 +1,235 @@
-"""Many releases of tables redrawn from a known population, and what each of them answered."""
+"""Many releases of tables from a known population; bias, coverage and stated errors tested; findings in sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.publish import prepare
+from sfumato.arrays import Booleans, Floats
+from sfumato.custody.publish import in_memory, prepare
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import SfumatoError
-from sfumato.laws.base import Target
+from sfumato.estimates.estimates import Certainty
+from sfumato.laws.base import Law
+from sfumato.laws.estimator import Target
 from sfumato.methods.base import Design
-from sfumato.release.in_memory import hold_release
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release.loading import hold_release
 from sfumato.release.release import Release
-from sfumato.testing.memory import as_asked, in_memory, redrawn
-from sfumato.testing.questions import Answers, Asked, Block, Kind, blocks_of
-from sfumato.values.arrays import Floats
-from sfumato.values.certainty import Certainty
+from sfumato.testing.queries import KINDS, Answers, Asked, Block, Kind, as_asked, blocks_of, redrawn
+
+# --------------------------------------------------------------------------------------------------
+# What a check of a method found, in sentences.
+
+
+Aspect = Literal[
+    "bias",
+    "coverage",
+    "spread",
+    "width",
+    "claims",
+    "doors",
+    "answers",
+    "attacks",
+    "pickling",
+    "manifest",
+    "documentation",
+]
+"""What can be wrong: estimates off on average; intervals that do not cover; standard errors smaller than the real
+spread, or much larger; numbers called exact or bounds called certain that are not; ways to ask that disagree;
+questions refused or broken without a declared reason; attacks that do not run; steps that cannot be sent to workers;
+a manifest that does not give the design and the law back; what the method does not say about itself."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One thing that is not as it should be.
+
+    Parameters
+    ----------
+    aspect
+        What is wrong.
+    kind, target
+        Of which kind of answer, about what; empty where it concerns the method as a whole.
+    sentence
+        What was expected, what was seen, and how unlikely that is.
+    p_value
+        Probability of seeing it by chance; 0 where chance has no part in it.
+    """
+
+    aspect: Aspect
+    kind: str
+    target: str
+    sentence: str
+    p_value: float = 0.0
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """Aspect, kind and target: what a register of known failures names."""
+        return self.aspect, self.kind, self.target
+
+    def __str__(self) -> str:
+        where = f" of {self.kind} answers about the {self.target}" if self.kind else ""
+        return f"{self.aspect}{where}: {self.sentence}"
+
+
+def gathered(failures: Iterable[Failure]) -> tuple[Failure, ...]:
+    """One failure for each identity: the least likely, with how many more there are.
+
+    Examples
+    --------
+    >>> both = [Failure("bias", "sum", "table", "off by 3.", 1e-9), Failure("bias", "sum", "table", "off by 9.", 1e-20)]
+    >>> [str(each) for each in gathered(both)]
+    ['bias of sum answers about the table: off by 9. So it is with 1 more.']
+    """
+    by_identity: dict[tuple[str, str, str], list[Failure]] = {}
+    for each in failures:
+        by_identity.setdefault(each.identity, []).append(each)
+    return tuple(_worst(same) for same in by_identity.values())
+
+
+def _worst(failures: list[Failure]) -> Failure:
+    worst = min(failures, key=lambda each: each.p_value)
+    more = f" So it is with {len(failures) - 1} more." if len(failures) > 1 else ""
+    return dataclasses.replace(worst, sentence=worst.sentence + more)
+
+
+@dataclass(frozen=True)
+class HonestyReport:
+    """Everything a check of a method found.
+
+    It speaks of true counts: it is as private as the table that the method was tried on.
+
+    Parameters
+    ----------
+    method
+        Public name.
+    releases
+        How many were made.
+    alpha
+        Probability that a method without fault fails any of the random checks.
+    random_checks
+        Over how many it was split.
+    failures
+        What is wrong; empty when nothing was found.
+    refusals
+        By kind and target, what the law says when it leaves all questions of a kind open.
+    """
+
+    method: str
+    releases: int
+    alpha: float
+    random_checks: int
+    failures: tuple[Failure, ...]
+    refusals: dict[tuple[str, str], str]
+
+    @property
+    def is_honest(self) -> bool:
+        """Whether nothing was found, in this many releases at this alarm rate."""
+        return not self.failures
+
+    def __repr__(self) -> str:
+        return f"HonestyReport({self.method}: {len(self.failures)} failures in {self.releases} releases)"
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def summary(self) -> str:
+        """The failures, one a line, and what was tried."""
+        tried = (
+            f"{self.method}: {len(self.failures)} failures in {self.releases} releases; "
+            f"{self.random_checks} random checks, alarm rate {self.alpha:.2g} for all of them together"
+        )
+        return "\n".join([tried, *(f"- {each}" for each in self.failures)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "method": self.method,
+            "releases": self.releases,
+            "alpha": self.alpha,
+            "random_checks": self.random_checks,
+            "failures": [vars(each) for each in self.failures],
+            "refusals": [
+                {"kind": kind, "target": target, "sentence": sentence}
+                for (kind, target), sentence in self.refusals.items()
+            ],
+        }
+
+    def raise_for_failures(self) -> None:
+        """Raise AssertionError with the summary unless nothing was found, for use in a test."""
+        if self.failures:
+            raise AssertionError(self.summary())
+
+
+# --------------------------------------------------------------------------------------------------
+# How unlikely a run of answers would be, if the law were honest.
+
+
+FEWEST_VALUES = 30
+"""Below this many values the law of a mean is not known well enough to say anything."""
+
+
+def mean_p_value(values: Floats) -> float:
+    r"""Probability that the mean of independent values comes out this far above zero, if it is zero or less.
+
+    The larger of Student's and the one after Hall's correction for skewness, so that a few large values do
+    not raise an alarm by themselves. Asymptotic.
+
+    Notes
+    -----
+    With T Student's statistic, n values and sample skewness g, Hall's transformation is
+    T + g T\ :sup:`2` / (3 \sqrt n) + g\ :sup:`2` T\ :sup:`3` / (27 n) + g / (6 \sqrt n).
+
+    References
+    ----------
+    Hall, P. (1992). On the removal of skewness by transformation. JRSS B 54, 221-228.
+
+    Examples
+    --------
+    >>> mean_p_value(np.zeros(40))
+    1.0
+    >>> mean_p_value(np.ones(40))
+    0.0
+    """
+    from scipy.special import stdtr
+
+    sample = values[np.isfinite(values)]
+    if sample.size < FEWEST_VALUES or sample.mean() <= 0:
+        return 1.0
+    spread = float(sample.std(ddof=1))
+    if spread <= np.finfo(np.float64).eps * abs(float(sample.mean())):
+        return 0.0
+    root = math.sqrt(sample.size)
+    student = float(sample.mean()) * root / spread
+    skew = float(np.mean((sample - sample.mean()) ** 3)) / spread**3 / root
+    corrected = student + skew * student**2 / 3 + skew**2 * student**3 / 27 + skew / 6
+    return float(stdtr(sample.size - 1, -min(student, corrected)))
+
+
+def coverage_p_value(covered: Floats, least: float) -> float:
+    """Probability that so few intervals hold the truth, if each does with the least probability; exact binomial.
+
+    Examples
+    --------
+    >>> round(coverage_p_value(np.zeros(10), 0.9), 12)
+    1e-10
+    """
+    from scipy.special import bdtr
+
+    asked = covered[np.isfinite(covered)]
+    return float(bdtr(asked.sum(), asked.size, least)) if asked.size else 1.0
+
+
+# --------------------------------------------------------------------------------------------------
+# Many releases of tables redrawn from a known population, and what each of them answered.
+
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 
@@ -195,3 +405,157 @@ class _Gathering:
             false_claims,
             self.refusal,
         )
+
+
+# --------------------------------------------------------------------------------------------------
+# What many answers show of a law: bias, coverage, stated against real errors, false claims.
+
+
+LEAST_COVERAGE = 0.94
+"""What 95 % intervals must hold; the point less is for counts being whole numbers."""
+
+WIDEST = 1.5
+"""How many times the real spread a stated standard error may be."""
+
+WIDEST_OF_COMBINATIONS = 1.1
+"""The same for sums and differences of cells, which are as wide as their covariance says."""
+
+SMALLEST_MEAN_COUNT = 10.0
+"""Smaller counts are left out where means are looked at: a rare event that never came would count as proof."""
+
+NEGLIGIBLE = 1e-4
+"""Errors below this share of the number, or of one row, are the last digits of floats."""
+
+
+def judge(trials: Trials, law: type[Law], alpha: float) -> tuple[tuple[Failure, ...], int]:
+    """Failures of the answers, one for each aspect, kind and target; and the number of random checks.
+
+    Every p-value is held against ``alpha`` over their number (Bonferroni), so that an honest law fails any of
+    them with probability ``alpha`` at most.
+    """
+    suspicions = [*_of_single_questions(trials, law), *_of_kinds(trials)]
+    threshold = alpha / max(1, len(suspicions))
+    unlikely = [each for each in suspicions if each.p_value <= threshold]
+    return gathered([*_of_claims(trials), *unlikely]), len(suspicions)
+
+
+def _of_claims(trials: Trials) -> Iterator[Failure]:
+    """Numbers that were called exact, or bounds that were called certain, and were not."""
+    for record in trials.records:
+        wrong = np.nansum(record.false_claims, axis=0)
+        for place in np.flatnonzero(wrong):
+            yield Failure(
+                "claims",
+                record.kind,
+                record.target,
+                f"{record.labels[place]}: stated without error, or between certain bounds, and wrong in "
+                f"{int(wrong[place])} of {_answered(record.errors[:, place])} releases, expected is never.",
+            )
+
+
+def _of_single_questions(trials: Trials, law: type[Law]) -> Iterator[Failure]:
+    for record in filter(lambda each: each.is_answered, trials.records):
+        for place, label in enumerate(record.labels):
+            errors, covered = record.errors[:, place], record.covered[:, place]
+            if np.isfinite(covered).any():
+                p_value = coverage_p_value(covered, LEAST_COVERAGE)
+                yield Failure(
+                    "coverage",
+                    record.kind,
+                    record.target,
+                    f"{label}: the 95 % interval held the truth in {int(np.nansum(covered))} of {_answered(covered)} "
+                    f"releases, expected is {LEAST_COVERAGE:.0%} of them or more ({_probability(p_value)}).",
+                    p_value,
+                )
+            if law.estimate_is == "unbiased" and record.kind != "share" and _is_large(record)[place]:
+                p_value = min(1.0, 2 * min(mean_p_value(errors), mean_p_value(-errors)))
+                yield Failure(
+                    "bias",
+                    record.kind,
+                    record.target,
+                    f"{label}: estimates are off by {np.nanmean(errors):+.3g} on average over {_answered(errors)} "
+                    f"releases, expected is 0 ({_probability(p_value)}).",
+                    p_value,
+                )
+
+
+def _of_kinds(trials: Trials) -> Iterator[Failure]:
+    """All questions of a kind together, one number for each release: they see what single questions cannot."""
+    for kind, target in itertools.product(KINDS, TARGETS):
+        records = [each for each in trials.pooled(kind, target) if np.isfinite(each.covered).any()]
+        if not records:
+            continue
+        covered = np.hstack([each.covered for each in records])
+        p_value = mean_p_value(LEAST_COVERAGE - _mean(covered))
+        yield Failure(
+            "coverage",
+            kind,
+            target,
+            f"the 95 % intervals of {covered.shape[1]} numbers held the truth in {np.nanmean(covered):.1%} of all cases, "
+            f"expected is {LEAST_COVERAGE:.0%} or more ({_probability(p_value)}).",
+            p_value,
+        )
+        yield from _of_errors(kind, target, records)
+
+
+def _of_errors(kind: Kind, target: Target, records: list[Record]) -> Iterator[Failure]:
+    """Stated standard errors against real errors: E(error^2) = E(stated variance) for an unbiased variance."""
+    labels = np.array([label for each in records for label in each.labels])
+    kept = np.hstack([_is_large(each) for each in records])
+    stated = np.hstack([each.standard_errors for each in records]) ** 2
+    real = np.where(np.isfinite(stated), np.hstack([each.errors for each in records]) ** 2, np.nan)
+    sizes = _mean(np.abs(np.hstack([each.truths for each in records])), axis=0)
+    # Each question counts alike: its squares are divided by their mean, stated and real together.
+    scale = (_mean(real, axis=0) + _mean(stated, axis=0)) / 2
+    kept &= scale > (NEGLIGIBLE * np.maximum(1, sizes)) ** 2
+    if not kept.any():
+        return
+    real, stated, labels = real[:, kept] / scale[kept], stated[:, kept] / scale[kept], labels[kept]
+    # A share has no rows.
+    row = (kind != "share") / scale[kept]
+    yield from _of_squares(kind, target, f"{len(labels)} numbers together", real, stated, row)
+    for place, label in enumerate(labels):
+        yield from _of_squares(kind, target, label, real[:, [place]], stated[:, [place]], row[[place]])
+
+
+def _of_squares(
+    kind: Kind, target: Target, what: str, real: Floats, stated: Floats, row: Floats
+) -> Iterator[Failure]:
+    """Whether squared errors exceed the stated variances, or these exceed them by too much and by more than a row's."""
+    widest = WIDEST_OF_COMBINATIONS if kind in ("sum", "contrast") else WIDEST
+    mean_square = float(np.nanmean(real))
+    times = (
+        f"{np.sqrt(np.nanmean(stated) / mean_square):.3g} times the real ones"
+        if mean_square
+        else "not 0, and there are no errors"
+    )
+    seen = f"{what}: stated standard errors are {times} over the releases"
+    narrow = mean_p_value(_mean(real - stated))
+    wide = mean_p_value(_mean(stated / widest**2 - real - row))
+    yield Failure("spread", kind, target, f"{seen}, expected is 1 or more ({_probability(narrow)}).", narrow)
+    yield Failure(
+        "width", kind, target, f"{seen}, expected is {widest:g} or less ({_probability(wide)}).", wide
+    )
+
+
+def _is_large(record: Record) -> Booleans:
+    """Which questions are about enough rows for means to say something; a contrast is about two large cells."""
+    if record.kind in ("share", "contrast"):
+        return np.ones(len(record.labels), dtype=np.bool_)
+    return np.asarray(_mean(record.truths, axis=0) >= SMALLEST_MEAN_COUNT)
+
+
+def _mean(values: Floats, axis: int = 1) -> Floats:
+    """Means of what is there; no number where nothing is."""
+    there = np.isfinite(values)
+    number = there.sum(axis=axis)
+    sums = np.where(there, values, 0).sum(axis=axis)
+    return np.asarray(np.divide(sums, number, out=np.full(sums.shape, np.nan), where=number > 0))
+
+
+def _answered(values: Floats) -> int:
+    return int(np.isfinite(values).sum())
+
+
+def _probability(p_value: float) -> str:
+    return f"an honest law does so with probability {p_value:.1g}"

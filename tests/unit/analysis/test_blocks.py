@@ -8,11 +8,11 @@ import pytest
 from known_counts import numbered_attribute
 from published_rows import category_attribute
 from sfumato import NoisyMarginals
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 A, B = category_attribute("a", 2, Role.OTHER), category_attribute("b", 3, Role.OTHER)
 Y, WIDE = category_attribute("y", 2), category_attribute("w", 3)

@@ -10,16 +10,14 @@ from sklearn.tree import DecisionTreeClassifier
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from sfumato import NoisyMarginals, RandomizedResponse
-from sfumato.analysis.classifying import grow_tree, prediction_error
-from sfumato.analysis.classifying.growing import NOT_TOLD, try_split
-from sfumato.analysis.classifying.rows import codes_of_rows
+from sfumato.analysis.classifiers import NOT_TOLD, codes_of_rows, grow_tree, prediction_error, try_split
 from sfumato.analysis.measures import measure
 from sfumato.analysis.naive_bayes import CountNaiveBayes
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.schema import Role, Schema
 
 A, B, C = (
     category_attribute("a", 2, Role.QUASI_IDENTIFIER),
@@ -63,8 +61,8 @@ def test_a_split_has_the_numbers_of_the_measure_and_asks_for_no_range(monkeypatc
     def spread(*_):
         raise AssertionError("a range was asked for")
 
-    monkeypatch.setattr("sfumato.analysis.differentiation.noise_spread", spread)
-    monkeypatch.setattr("sfumato.analysis.measures.noise.noise_spread", spread)
+    monkeypatch.setattr("sfumato.analysis.equations.noise_spread", spread)
+    monkeypatch.setattr("sfumato.analysis.measure_formulas.noise_spread", spread)
     split = try_split(noisy, "c", "a", "")
     assert split.decrease == measured.estimate
     assert split.raw == pytest.approx(measured.estimate + measured.noise_bias, rel=1e-12)

@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato import RandomizedResponse, Schema, read_table
-from sfumato.analysis.routine import carry, leaning
-from sfumato.analysis.rules.share_ranges import ShareRanges
+from sfumato.analysis.equations import carry, leaning
+from sfumato.analysis.rules import ShareRanges
+from sfumato.estimates.estimates import Certainty, Estimates, all_claim
 from sfumato.testing import release_in_memory
-from sfumato.values.certainty import Certainty, all_claim
-from sfumato.values.estimates import Estimates
 
 HALF = 1.959964
 REACH = HALF**2 / 2 + math.sqrt(HALF**4 / 4 + HALF**2)

@@ -11,17 +11,22 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato import Anatomy, NoisyMarginals, RandomizedResponse, SamplePerturbScale, SPLUGen
-from sfumato.analysis.imputing import impute, pool
-from sfumato.analysis.imputing.augmenting import draw_shares
-from sfumato.analysis.imputing.parameters import Hierarchical, Saturated
-from sfumato.analysis.imputing.seen_rows import SeenRows, told_shares
-from sfumato.analysis.loglinear.model import Model
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis.imputation import (
+    Hierarchical,
+    Saturated,
+    SeenRows,
+    draw_shares,
+    impute,
+    pool,
+    told_shares,
+)
+from sfumato.analysis.loglinear import Model
+from sfumato.arrays import MixedRadix
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError, TooLargeError
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.schema import Role, Schema
 
 A, B, Y = (
     category_attribute("a", 2, Role.QUASI_IDENTIFIER),

@@ -12,11 +12,11 @@ from known_counts import KnownCounts
 from published_rows import category_attribute
 from samples import SCHEMA, people
 from sfumato import Anatomy, RandomizedResponse, SPLUGen, read_table
+from sfumato.analysis.equations import judge_residuals
 from sfumato.analysis.independence import independence
-from sfumato.analysis.residuals import judge_residuals
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
+from sfumato.estimates.estimates import Estimates
 from sfumato.testing import in_memory, release_in_memory
-from sfumato.values.estimates import Estimates
 
 CLOSE = 1e-6
 """The digits to which the examples were written down."""

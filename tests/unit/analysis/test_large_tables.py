@@ -7,14 +7,14 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato import Anatomy, NoisyMarginals, RandomizedResponse, SamplePerturbScale, SPLUGen
-from sfumato.analysis.asking import ask_two_way
-from sfumato.analysis.regression import fitting
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis import regression as fitting
+from sfumato.analysis.counts import ask_two_way
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError, TooLargeError
+from sfumato.estimates.estimates import EstimatesBesideKnown
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.occupied_estimates import EstimatesBesideKnown
-from sfumato.values.schema import Role, Schema
 
 PUBLIC = (("a", 2), ("b", 3), ("c", 4), ("d", 5), ("e", 6), ("place", 250))
 SCHEMA = Schema(
@@ -85,7 +85,7 @@ def test_known_covariates_may_be_many(monkeypatch, name, target):
         raise TooLargeError("too large")
 
     monkeypatch.setattr(fitting, "_from_joint", refuse)
-    monkeypatch.setattr("sfumato.analysis.regression.blocks.MOST_CELLS", 20)
+    monkeypatch.setattr("sfumato.analysis.regression.MOST_CELLS", 20)
     blocks = release.regression(f"{HIGH} ~ a + b + c", target=target)
     np.testing.assert_allclose(blocks.estimates.values, joint.estimates.values, rtol=1e-6)
     # Laws estimate the covariance of sums from the sums themselves; about the population the draw is the model's.
@@ -152,7 +152,7 @@ def test_noisy_covariates_are_not_taken_for_known():
 
 def test_known_numbers_move_sums_and_have_no_error():
     """By hand: 2 * 3 + 10 - 20, with four times the variance of the first."""
-    from sfumato.values.estimates import Estimates
+    from sfumato.estimates.estimates import Estimates
 
     first = Estimates.with_covariance(np.array([3.0]), np.array([[4.0]]))
     found = EstimatesBesideKnown.of(first, np.array([10.0, 20.0])).linear(np.array([[2.0, 1.0, -1.0]]))

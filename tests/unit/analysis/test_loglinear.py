@@ -11,8 +11,7 @@ from known_counts import KnownCounts
 from published_rows import category_attribute
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, read_table
-from sfumato.analysis.loglinear import fit_loglinear, search_loglinear
-from sfumato.analysis.loglinear.model import Model, every_model
+from sfumato.analysis.loglinear import Model, every_model, fit_loglinear, search_loglinear
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.testing import in_memory, release_in_memory
 

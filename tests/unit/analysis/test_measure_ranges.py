@@ -10,9 +10,8 @@ import pytest
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from sfumato import NoisyMarginals
-from sfumato.analysis.differentiation import LARGEST_WHOLE, noise_bias, noise_spread
+from sfumato.analysis.equations import LARGEST_WHOLE, noise_bias, noise_spread, quadratic_interval
 from sfumato.analysis.measures import measure
-from sfumato.analysis.routine import quadratic_interval
 from sfumato.testing import release_in_memory, sample_table
 
 A, Y = category_attribute("a", 2), category_attribute("y", 2)

@@ -11,14 +11,15 @@ from counted import Counted
 from known_counts import KnownCounts
 from published_rows import category_attribute
 from sfumato import Anatomy, RandomizedResponse
-from sfumato.analysis.differentiation import differentiate
-from sfumato.analysis.measures import MEASURES, measure
-from sfumato.chance.distortion import UniformDistortion
+from sfumato.analysis.equations import differentiate
+from sfumato.analysis.measure_formulas import MEASURES
+from sfumato.analysis.measures import measure
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError, TooLargeError
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.estimates.estimates import Estimates
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion
 from sfumato.testing import release_in_memory, sample_table
-from sfumato.values.estimates import Estimates
-from sfumato.values.selection import Tabulation
 
 A, Y = category_attribute("a", 2), category_attribute("y", 2)
 CLOSE = 1e-6

@@ -10,11 +10,12 @@ import pytest
 from counted import Counted
 from known_counts import KnownCounts
 from published_rows import category_attribute
-from sfumato.analysis.differentiation import differentiate
-from sfumato.analysis.measures import MEASURES, measure
-from sfumato.chance.distortion import warner
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.selection import Tabulation
+from sfumato.analysis.equations import differentiate
+from sfumato.analysis.measure_formulas import MEASURES
+from sfumato.analysis.measures import measure
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import warner
 
 A, Y = category_attribute("a", 2), category_attribute("y", 2)
 

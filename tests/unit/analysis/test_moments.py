@@ -11,7 +11,7 @@ from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
 from sfumato.analysis.moments import correlation, mean, quantile, variance
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
-from sfumato.values.schema import Attribute, Role
+from sfumato.schema import Attribute, Role
 
 CLOSE = 1e-6
 """The digits to which the examples were written down."""

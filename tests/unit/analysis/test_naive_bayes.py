@@ -14,7 +14,7 @@ from sfumato import RandomizedResponse, publish, read_table
 from sfumato.analysis.naive_bayes import CountNaiveBayes, count_classes
 from sfumato.analysis.shrinkage import james_stein, shrink
 from sfumato.errors import ParameterError
-from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
 
 # U10: (a,x,0)(a,y,0)(b,x,0)(b,y,1)(b,y,1)(a,y,1).
 ROWS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [1, 1], [0, 1]])

@@ -10,7 +10,7 @@ import pytest
 
 from allowed_tables import SCHEMA, allowed_tables, generalized
 from sfumato.errors import NotIdentifiableError
-from sfumato.values.certainty import Certainty
+from sfumato.estimates.estimates import Certainty
 
 MIDDLES = np.array([5.0, 15.0, 25.0, 35.0])
 MERGED = [(0, 0, 1), (0, 0, 1), (1, 0, 0), (2, 1, 0), (3, 1, 0), (2, 1, 1), (2, 1, 0)]

@@ -8,12 +8,12 @@ import pytest
 from published_rows import category_attribute
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, read_table
-from sfumato.analysis import asking
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis import counts as asking
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NoSolutionError, TooLargeError
+from sfumato.schema import Role, Schema
 from sfumato.testing import in_memory, release_in_memory
-from sfumato.values.schema import Role, Schema
 
 TABLE = in_memory(read_table(people(4_000), SCHEMA))
 PERTURBED = {"response": ("job",), "both sides": ("job", "sex"), "nothing asked about": ("region",)}

@@ -7,7 +7,7 @@ import pytest
 
 from known_counts import KnownCounts
 from published_rows import category_attribute
-from sfumato.analysis.partial_correlation import partial_correlation
+from sfumato.analysis.moments import partial_correlation
 from sfumato.errors import NoSolutionError, QueryError
 
 A, B, C = (category_attribute(name, 2) for name in "abc")

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from known_counts import KnownCounts, numbered_attribute
-from sfumato.analysis.moments import quantile
-from sfumato.analysis.quantile_ends import variance_of_draw
-from sfumato.values.schema import Attribute, Role
+from sfumato.analysis.moments import quantile, variance_of_draw
+from sfumato.schema import Attribute, Role
 
 AGE = Attribute(name="age", role=Role.OTHER, bins=(0, 10, 20, 30, 40))
 CHILDREN = numbered_attribute("children", 4)

@@ -8,7 +8,7 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
-from sfumato.analysis.recommend import (
+from sfumato.analysis.recommender import (
     Factorization,
     fit_ratings,
     fit_release,
@@ -16,12 +16,12 @@ from sfumato.analysis.recommend import (
     item_means,
     item_similarities,
 )
-from sfumato.chance.randomness import NoiseSource
+from sfumato.data.long_format import SparseUnits
 from sfumato.datasets.ratings import rating_triples
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.fragments import SparseRecords
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.columnized_counts.law import SparseRecords
+from sfumato.randomness.streams import NoiseSource
 
 STARS = (1.0, 2.0, 3.0, 4.0, 5.0)
 

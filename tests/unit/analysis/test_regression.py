@@ -10,10 +10,10 @@ import statsmodels.api as sm
 
 from known_counts import KnownCounts, numbered_attribute
 from published_rows import category_attribute
+from sfumato.analysis.formulas import Factor, read_formula
 from sfumato.analysis.regression import regress
-from sfumato.analysis.regression.formula import Factor, read_formula
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 EQUAL = 1e-8
 """Asked for of a fit without noise; both libraries stop at smaller moves."""

@@ -7,14 +7,13 @@ import pytest
 
 from counted import Counted
 from published_rows import category_attribute
-from sfumato.analysis.regression.glm import FAMILIES, GeneralizedLinearModel, Words
-from sfumato.analysis.routine import carry, solve
-from sfumato.analysis.score_interval import score_interval
-from sfumato.chance.distortion import UniformDistortion
+from sfumato.analysis.equations import carry, score_interval, solve
+from sfumato.analysis.formulas import FAMILIES, GeneralizedLinearModel, Words
 from sfumato.errors import NoSolutionError
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.estimates import Estimates
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.estimates import Estimates
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion
 
 CLOSE = 1e-6
 """The digits to which the examples were written down."""

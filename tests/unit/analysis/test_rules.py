@@ -11,14 +11,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Anatomy, RandomizedResponse, Schema, mine_table, read_table
-from sfumato.analysis.rules import FrequentSet, Rules, Settings, mine
-from sfumato.analysis.rules.bits import BitColumns
-from sfumato.analysis.rules.items import items_of
-from sfumato.analysis.rules.mining import MOST_CANDIDATES
-from sfumato.analysis.rules.releases import supports_of
-from sfumato.analysis.rules.supports import BitSupports, CountedSupports
-from sfumato.chance.distortion import DenseDistortion
+from sfumato.analysis.itemsets import BitColumns, BitSupports, CountedSupports, items_of
+from sfumato.analysis.rules import MOST_CANDIDATES, FrequentSet, Rules, Settings, mine, supports_of
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError
+from sfumato.randomness.distortion import DenseDistortion
 from sfumato.testing import release_in_memory, sample_table
 
 BASKETS = Schema.from_toml("""
@@ -268,7 +264,7 @@ def test_items_that_are_none_are_refused(text):
 
 def test_too_many_sets_are_refused(monkeypatch):
     """With what to do, before memory is full."""
-    monkeypatch.setattr("sfumato.analysis.rules.mining.MOST_CANDIDATES", 5)
+    monkeypatch.setattr("sfumato.analysis.rules.MOST_CANDIDATES", 5)
     release = release_in_memory(sample_table(), RandomizedResponse(retention=0.5), seed=1)
     with pytest.raises(TooLargeError, match="decide by the lower end"):
         release.rules(minimum_support=0.001)

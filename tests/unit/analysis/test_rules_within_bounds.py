@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from allowed_tables import SCHEMA, allowed_tables, generalized
-from sfumato.analysis.rules.items import items_of, selection_of
-from sfumato.values.certainty import Certainty
+from sfumato.analysis.itemsets import items_of, selection_of
+from sfumato.estimates.estimates import Certainty
 
 MERGED = [(0, 0, 1), (0, 0, 1), (1, 0, 0), (2, 1, 0), (3, 1, 0), (2, 1, 1), (2, 1, 0)]
 """Ages go with illness within what is published as one value."""

@@ -17,11 +17,11 @@ from sfumato import (
     load_release,
     publish,
 )
-from sfumato.data.coded_rows import CodedRows
-from sfumato.methods.columnized_counts.law import noisy_count_matrix
+from sfumato.data.engine import CodedRows
+from sfumato.methods.columnized_counts import noisy_counts as noisy_count_matrix
 from sfumato.release.manifest import checksum
 from sfumato.release.release import Release
-from sfumato.release.verifying import verify_release
+from sfumato.release.verification import verify_release
 from sfumato.testing import release_in_memory, sample_table
 
 

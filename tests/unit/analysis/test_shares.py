@@ -8,13 +8,13 @@ from scipy.stats import multivariate_normal, norm
 
 from known_counts import KnownCounts, numbered_attribute
 from sfumato import NoisyMarginals, RandomizedResponse
+from sfumato.analysis.counts import shares
 from sfumato.analysis.moments import quantile
-from sfumato.analysis.shares import shares
 from sfumato.errors import NoSolutionError, ParameterError
-from sfumato.release.simultaneous import level_of_each
+from sfumato.estimates.estimates import Estimates
+from sfumato.release.tabulation import level_of_each
+from sfumato.schema import Attribute, Role
 from sfumato.testing import release_in_memory, sample_table
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Attribute, Role
 
 TABLE = KnownCounts(
     (numbered_attribute("a", 2), numbered_attribute("y", 2)),

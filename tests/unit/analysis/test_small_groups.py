@@ -9,11 +9,10 @@ import pytest
 
 from known_counts import KnownCounts
 from published_rows import category_attribute
-from sfumato.analysis.asking import ask_two_way
-from sfumato.analysis.measures import MEASURES, measure
-from sfumato.analysis.measures.noise import if_independent, of_counts
-from sfumato.analysis.measures.small_groups import _is_divisor, looseness
-from sfumato.analysis.routine import quadratic_interval
+from sfumato.analysis.counts import ask_two_way
+from sfumato.analysis.equations import quadratic_interval
+from sfumato.analysis.measure_formulas import MEASURES, if_independent, of_counts
+from sfumato.analysis.measures import _is_divisor, looseness, measure
 
 A, Y = category_attribute("a", 2), category_attribute("y", 2)
 HALF = 1.959963984540054

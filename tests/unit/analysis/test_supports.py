@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from sfumato.analysis.itemsets import BitColumns, BitSupports, Distorted, Item
 from sfumato.analysis.rules import Rules, Settings, mine
-from sfumato.analysis.rules.bits import BitColumns
-from sfumato.analysis.rules.items import Item
-from sfumato.analysis.rules.supports import BitSupports, Distorted
-from sfumato.chance.distortion import UniformDistortion, asymmetric_binary, warner
+from sfumato.randomness.distortion import UniformDistortion, asymmetric_binary, warner
 
 EVERYTHING = Settings(minimum_support=1e-9, minimum_confidence=0.0)
 

@@ -11,11 +11,7 @@ import pytest
 from allowed_tables import generalized
 from published_rows import category_attribute
 from sfumato import Generalization
-from sfumato.analysis.measures.declarations import MEASURES
-from sfumato.analysis.measures.measuring import value_of
-from sfumato.analysis.measures.noise import of_counts
-from sfumato.analysis.partial_correlation import _formula as partial_correlation
-from sfumato.analysis.within_bounds import (
+from sfumato.analysis.identified_sets import (
     Room,
     are_loose,
     beyond_box,
@@ -25,13 +21,15 @@ from sfumato.analysis.within_bounds import (
     ranges,
     shares_between,
 )
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.analysis.measure_formulas import MEASURES, of_counts
+from sfumato.analysis.measures import value_of
+from sfumato.analysis.moments import _formula as partial_correlation
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NoSolutionError
+from sfumato.estimates.estimates import Certainty, Estimates
+from sfumato.schema import Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Role, Schema
 
 VALUES = np.array([40.0, 25.0, 20.0, 15.0])
 LOW, HIGH = np.array([30.0, 25.0, 8.0, 10.0]), np.array([44.0, 25.0, 32.0, 18.0])

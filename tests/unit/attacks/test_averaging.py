@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from sfumato import publish, read_table
-from sfumato.attacks.averaging import Averaging, averaged_error_probability, exposed_share
+from sfumato.attacks.small_sums import Averaging, averaged_error_probability, exposed_share
 from sfumato.errors import ParameterError
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 COUNTS = [3, 97, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100]
 SCHEMA = Schema.from_dict(

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.attacks.group_frequency import GroupFrequency, probability_within
-from sfumato.chance.distortion import UniformDistortion
+from sfumato.attacks.group_reconstruction import GroupFrequency, probability_within
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato import Schema, load_release, publish, read_table
-from sfumato.attacks.itemset_breach import ItemsetBreach, breach_level
-from sfumato.chance.distortion import UniformDistortion, asymmetric_binary, warner
-from sfumato.cli.application import app
+from sfumato.attacks.itemsets import ItemsetBreach, breach_level
+from sfumato.cli.app import app
 from sfumato.errors import NotIdentifiableError, QueryError
 from sfumato.methods.randomized_response.design import RandomizedResponse
+from sfumato.randomness.distortion import UniformDistortion, asymmetric_binary, warner
 
 ITEMS = ("bread", "butter", "herring", "äpfel")
 UNITS = 4_000

@@ -12,11 +12,11 @@ import pytest
 from typer.testing import CliRunner
 
 from sfumato import Attribute, RandomizedResponse, Role, Schema, publish, read_table
+from sfumato.attacks.base import read_knowledge
 from sfumato.attacks.linking import Linking
-from sfumato.cli.application import app
-from sfumato.data.knowledge import read_knowledge
+from sfumato.cli.app import app
 from sfumato.errors import TooLargeError
-from sfumato.laws.believing.group_pooling import LARGEST_LINKED
+from sfumato.laws.shrinkage import LARGEST_LINKED
 from sfumato.methods.anatomy.design import Anatomy
 
 WIDE = 60

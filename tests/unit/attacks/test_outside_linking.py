@@ -7,14 +7,13 @@ import pyarrow as pa
 import pytest
 
 from sfumato import publish, read_table
-from sfumato.attacks.outside_linking.attack import OutsideLinking
-from sfumato.attacks.outside_linking.reidentification import journalist_risk, marketer_risk, prosecutor_risk
-from sfumato.data.knowledge import read_knowledge
+from sfumato.attacks.base import read_knowledge
+from sfumato.attacks.linking import OutsideLinking, journalist_risk, marketer_risk, prosecutor_risk
 from sfumato.errors import ParameterError
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.methods.generalization.design import Generalization
 from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]

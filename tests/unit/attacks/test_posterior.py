@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from sfumato import METHODS, RandomizedResponse, Schema
+from sfumato.attacks.base import knowledge_from
 from sfumato.attacks.posterior import PosteriorBelief, believe
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
-from sfumato.data.knowledge import knowledge_from
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
-from sfumato.laws.believing import Targets
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.laws.posterior import Targets
+from sfumato.methods.randomized_response.law import PerturbedRows
 from sfumato.testing import release_in_memory, sample_table
 
 SCHEMA = Schema.from_toml("""

@@ -7,11 +7,15 @@ import pyarrow as pa
 import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.attacks.group_frequency import GroupFrequency
-from sfumato.attacks.scale_factor import ScaleFactor, frequency_of_sample_size, likeliest_sample_size
+from sfumato.attacks.group_reconstruction import (
+    GroupFrequency,
+    ScaleFactor,
+    frequency_of_sample_size,
+    likeliest_sample_size,
+)
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.schema import Attribute, Role, Schema
 
 GROUPS = 12
 SCHEMA = Schema(

@@ -6,8 +6,8 @@ import pytest
 
 from homogeneous_groups import table_with_homogeneous_groups
 from sfumato import RandomizedResponse, SPLUGen, read_table
-from sfumato.attacks.small_sum import SmallSum
-from sfumato.data.knowledge import read_knowledge
+from sfumato.attacks.base import read_knowledge
+from sfumato.attacks.small_sums import SmallSum
 from sfumato.errors import ParameterError
 from sfumato.testing import in_memory, release_in_memory
 

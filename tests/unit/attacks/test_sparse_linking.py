@@ -8,12 +8,12 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
-from sfumato.attacks.sparse_linking import SparseLinking, match_records
-from sfumato.data.knowledge import read_knowledge
+from sfumato.attacks.base import read_knowledge
+from sfumato.attacks.itemsets import SparseLinking, match_records
+from sfumato.data.long_format import SparseUnits
 from sfumato.errors import DataError, ParameterError
-from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.fragments import SparseRecords
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.columnized_counts.law import SparseRecords
 
 ITEMS = [f"m{number}" for number in range(12)]
 RATINGS = Schema.from_dict(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.attacks.small_sum import SmallSum
+from sfumato.attacks.small_sums import SmallSum
 from sfumato.custody.plan import plan
-from sfumato.data.coded_rows import CodedRows
+from sfumato.data.engine import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.testing import in_memory, release_in_memory
 from telling_wards import DESIGN, RARE, ROWS, SCHEMA, rows_of_wards, table_of, wards

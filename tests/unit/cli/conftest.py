@@ -14,7 +14,7 @@ from pyarrow import csv
 from typer.testing import CliRunner
 
 from samples import SCHEMA, people
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 
 PUBLISH = ("publish", "people.csv", "--schema", "schema.toml", "--method", "randomized-response")
 ROWS = 400

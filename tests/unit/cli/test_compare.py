@@ -15,9 +15,9 @@ import time
 import pytest
 
 from sfumato import load_release, read_table
-from sfumato.compare.comparing import THREADS
-from sfumato.compare.designs import candidate, default_candidates
-from sfumato.custody.in_memory import in_memory
+from sfumato.compare.grid import candidate, default_candidates
+from sfumato.compare.run import THREADS
+from sfumato.custody.publish import in_memory
 from sfumato.methods.base import METHODS
 
 DESIGNS = """

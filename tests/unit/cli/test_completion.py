@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.cli.completion import complete_attacks, complete_datasets, complete_methods, complete_settings
+from sfumato.cli.options import complete_attacks, complete_datasets, complete_methods, complete_settings
 from sfumato.methods.base import METHODS
 
 

@@ -15,7 +15,7 @@ import typer
 
 import sfumato.data.private_table
 from sfumato import __version__
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 
 VERBS = [
     (),
@@ -249,7 +249,7 @@ def test_help_imports_nothing_heavy(folder):
 def test_listing_methods_imports_nothing_heavy(folder):
     """Completion of method names in the shell runs at every press of the key."""
     program = (
-        "import sys\nfrom sfumato.cli.completion import complete_methods\nassert complete_methods('')\n"
+        "import sys\nfrom sfumato.cli.options import complete_methods\nassert complete_methods('')\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(

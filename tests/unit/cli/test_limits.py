@@ -8,7 +8,7 @@ import tempfile
 import duckdb
 import pytest
 
-from sfumato.data.connection import SMALL
+from sfumato.data.duckdb_connection import SMALL
 
 pytestmark = pytest.mark.usefixtures("databases_of_their_own")
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sfumato.cli.reading import Reading, Running, with_options
+from sfumato.cli.options import Reading, Running, with_options
 
 READ_DATA = [
     ("schema", "infer"),

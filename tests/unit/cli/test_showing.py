@@ -9,10 +9,9 @@ import time
 
 import pytest
 
-from sfumato.cli.describing import section_of, type_in_words
-from sfumato.cli.progress import progress_bar, shown_on_terminal
-from sfumato.cli.showing import show_json, talk, tell, warn
-from sfumato.watching import steps
+from sfumato.cli.output import progress_bar, show_json, shown_on_terminal, talk, tell, warn
+from sfumato.cli.parameters import section_of, type_in_words
+from sfumato.progress import steps
 
 
 class Terminal(io.StringIO):
@@ -41,7 +40,7 @@ def test_progress_is_shown_on_a_terminal_s_stderr(monkeypatch, capsys):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr("sfumato.cli.progress.SECONDS_BEFORE_SHOWING", 0)
+    monkeypatch.setattr("sfumato.cli.output.SECONDS_BEFORE_SHOWING", 0)
     with shown_on_terminal(), progress_bar("Working", lambda: 10) as advance:
         advance(5)
         advance(5)
@@ -57,8 +56,8 @@ def quick_terminal(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     for name in ("SECONDS_BEFORE_SHOWING", "SECONDS_OF_SILENCE"):
-        monkeypatch.setattr(f"sfumato.cli.progress.{name}", 0)
-    monkeypatch.setattr("sfumato.cli.progress.SECONDS_BETWEEN_LOOKS", 0.01)
+        monkeypatch.setattr(f"sfumato.cli.output.{name}", 0)
+    monkeypatch.setattr("sfumato.cli.output.SECONDS_BETWEEN_LOOKS", 0.01)
     return found
 
 

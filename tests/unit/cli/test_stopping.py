@@ -16,10 +16,10 @@ import pytest
 from typer.core import TyperGroup
 
 from sfumato.cli import run
-from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources.arrow import ArrowData
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import ParameterError
-from sfumato.watching import steps, watched_by
+from sfumato.progress import steps, watched_by
 
 ENDLESS = ("--query", "select data.* from data, range(10000000000)")
 """More rows than anybody could wait for."""

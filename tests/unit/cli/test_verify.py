@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 from foreign import rewritten
 from samples import SCHEMA, people
 from sfumato import publish, read_table
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 from sfumato.methods.generalization.design import Generalization
-from sfumato.release.verifying import verify_release
+from sfumato.release.verification import verify_release
 
 
 def keys(folder, name):

@@ -7,14 +7,20 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import DistributionResampling, NoisyMarginals, SamplePerturbScale
-from sfumato.compare.answers import SIZES, Answers, _measured, in_terms_of, measure_answers
-from sfumato.compare.drawing import LARGE_SHARES, SMALL_COUNTS
-from sfumato.compare.questions import Question, Workload, true_counts
-from sfumato.compare.workload import make_workload, own_workload
-from sfumato.custody.audit.raw import raw_release
+from sfumato.compare.trial import SIZES, Answers, _measured, in_terms_of, measure_answers
+from sfumato.compare.workload import (
+    LARGE_SHARES,
+    SMALL_COUNTS,
+    Question,
+    Workload,
+    make_workload,
+    own_workload,
+    true_counts,
+)
+from sfumato.custody.audit.attackers import raw_release
 from sfumato.errors import ParameterError, QueryError
+from sfumato.query.selection import Predicate
 from sfumato.testing import release_in_memory, sample_table
-from sfumato.values.predicate import Predicate
 
 
 def brute_force(table, where):

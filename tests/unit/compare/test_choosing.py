@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from sfumato import METHODS, load_release, publish
-from sfumato.compare.choosing import COARSE, choose_by_measuring, choose_from, is_measured
-from sfumato.compare.designs import RAW, Candidate
+from sfumato.compare.calibrate import COARSE, choose_by_measuring, choose_from, is_measured
 from sfumato.compare.frontier import Comparison
-from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
-from sfumato.custody.audit.measuring import LINKABLE, MEANINGS
+from sfumato.compare.grid import RAW, Candidate
+from sfumato.compare.trial import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
+from sfumato.custody.audit.scores import LINKABLE, MEANINGS
 from sfumato.errors import ParameterError
+from sfumato.methods.planning import is_epsilon_on_grid, is_retention_on_grid
 from sfumato.testing import sample_table
-from sfumato.values.public_grids import is_epsilon_on_grid, is_retention_on_grid
 
 
 def measured(label, risks, error, covered=1.0):

@@ -13,15 +13,15 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import Schema, compare_designs, read_table
-from sfumato.compare import comparing
-from sfumato.compare.designs import RAW, Candidate, candidate, default_candidates, read_candidates
+from sfumato.compare import run as comparing
 from sfumato.compare.frontier import Comparison
-from sfumato.compare.task import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
-from sfumato.custody.audit.measuring import LINKABLE, MEANINGS
+from sfumato.compare.grid import RAW, Candidate, candidate, default_candidates, read_candidates
+from sfumato.compare.trial import RARE_WITH, RARE_WITHOUT, SURE_RARE_WITH, Outcome
+from sfumato.custody.audit.scores import LINKABLE, MEANINGS
 from sfumato.errors import DataError, MissingExtraError, ParameterError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
 from sfumato.methods.base import METHODS
-from sfumato.report.frontier_page import describe_frontier
+from sfumato.report.risk_pages import describe_frontier
 from sfumato.testing import sample_table
 
 DESIGNS = (

@@ -7,18 +7,20 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import DistributionResampling, RandomizedResponse, compare_designs
-from sfumato.compare.designs import RAW, candidate, read_candidates
-from sfumato.compare.distances import (
+from sfumato.compare.grid import RAW, candidate, read_candidates
+from sfumato.compare.trial import (
+    BAYES,
     DISTANCES,
+    TREE,
     asked_tables,
     choose_tables,
     distances,
     measure_distances,
+    measure_models,
     uncertainty,
 )
-from sfumato.compare.models import BAYES, TREE, measure_models
+from sfumato.custody.audit.attackers import raw_release
 from sfumato.custody.audit.people import people_of
-from sfumato.custody.audit.raw import raw_release
 from sfumato.errors import ParameterError
 from sfumato.testing import release_in_memory, sample_table
 
@@ -52,7 +54,7 @@ def test_a_refused_table_costs_what_independence_costs():
 
 
 def _alone(name):
-    from sfumato.values.selection import Tabulation
+    from sfumato.query.selection import Tabulation
 
     return Tabulation((name,))
 

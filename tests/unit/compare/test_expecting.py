@@ -7,7 +7,7 @@ import math
 import pytest
 
 from sfumato import Schema
-from sfumato.compare.expecting import choose_by_formula
+from sfumato.compare.calibrate import choose_by_formula
 from sfumato.errors import ParameterError
 
 TWO = Schema.from_dict({"attributes": {"job": {"role": "sensitive", "categories": ["a", "b"]}}})

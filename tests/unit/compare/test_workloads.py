@@ -7,14 +7,19 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import Anatomy, DistributionResampling, NoisyMarginals, RandomizedResponse, SamplePerturbScale
-from sfumato.compare.answers import Answers, _measured, ask, in_terms_of, measure_answers
-from sfumato.compare.drawing import SMALLEST_GROUP
-from sfumato.compare.questions import Question, Workload, true_answers, true_counts
-from sfumato.compare.workload import make_workload
-from sfumato.custody.audit.raw import raw_release
+from sfumato.compare.trial import Answers, _measured, ask, in_terms_of, measure_answers
+from sfumato.compare.workload import (
+    SMALLEST_GROUP,
+    Question,
+    Workload,
+    make_workload,
+    true_answers,
+    true_counts,
+)
+from sfumato.custody.audit.attackers import raw_release
 from sfumato.errors import ParameterError
+from sfumato.query.selection import Predicate
 from sfumato.testing import release_in_memory, sample_table
-from sfumato.values.predicate import Predicate
 
 
 def skewed(rows=3_000):

@@ -10,7 +10,7 @@ import pytest
 from samples import SCHEMA as PEOPLE
 from samples import people
 from sfumato import RandomizedResponse, Schema, publish, read_table
-from sfumato.custody.choose import METHODS_WITH_GOALS, choose
+from sfumato.custody.calibrate import METHODS_WITH_GOALS, choose
 from sfumato.custody.plan import plan
 from sfumato.errors import ParameterError
 from sfumato.methods.noisy_marginals.design import NoisyMarginals

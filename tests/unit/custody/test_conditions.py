@@ -11,7 +11,7 @@ from sfumato import METHODS, load_release, plan, publish, read_table, write_repo
 from sfumato.guarantees.base import about_learned_lists
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 LEARNED = Schema(
     attributes=tuple(

@@ -9,8 +9,9 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import inspect_table
-from sfumato.custody.group_criteria import group_criteria
-from sfumato.guarantees import class_counts, class_tables
+from sfumato.custody.inspect import group_criteria
+from sfumato.guarantees import class_criteria as class_counts
+from sfumato.guarantees import class_criteria as class_tables
 
 
 def test_two_groups_by_hand():

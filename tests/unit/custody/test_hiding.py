@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from published_rows import category_attribute
-from sfumato.custody.hiding import plan_hiding
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.custody.calibrate import plan_hiding
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import QueryError
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 SCHEMA = Schema(
     attributes=(category_attribute("group", 2, Role.QUASI_IDENTIFIER), category_attribute("earns", 2))

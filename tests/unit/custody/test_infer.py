@@ -8,16 +8,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from samples import people
-from sfumato.custody.infer import infer_schema
-from sfumato.custody.infer.name_hints import IDENTIFIER_WORDS, sensitive_word, suggests
-from sfumato.custody.infer.profiles import profile_columns
-from sfumato.custody.infer.round_edges import round_edges
 from sfumato.custody.inspect import inspect_table
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.custody.schemas.inference import infer_schema
+from sfumato.custody.schemas.profiles import profile_columns, round_edges
+from sfumato.custody.schemas.value_formats import IDENTIFIER_WORDS, sensitive_word, suggests
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.private_table import read_table
-from sfumato.data.sources.arrow import ArrowData
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import DataError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import pytest
 
 from messy import ROWS, write_messy
 from sfumato import RandomizedResponse, Schema, publish, read_table
-from sfumato.custody.infer import infer_schema
+from sfumato.custody.schemas.inference import infer_schema
 from sfumato.errors import SourceError
-from sfumato.values.schema import Role
+from sfumato.schema import Role
 
 
 @pytest.fixture(scope="module", params=[("German", True), ("German", False), ("French", True)], ids=str)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import check_schema, read_table
-from sfumato.custody.infer import infer_schema
+from sfumato.custody.schemas.inference import infer_schema
 from sfumato.errors import SourceError
 
 DRAW = np.random.default_rng(7)

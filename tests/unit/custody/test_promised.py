@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from sfumato import METHODS
-from sfumato.compare.choosing import choose_by_measuring, is_measured
-from sfumato.custody.choose import METHODS_WITH_GOALS, choose
-from sfumato.custody.promised import choose_for_promise, promised_parameters
+from sfumato.compare.calibrate import choose_by_measuring, is_measured
+from sfumato.custody.calibrate import METHODS_WITH_GOALS, choose, choose_for_promise, promised_parameters
 from sfumato.errors import ParameterError
-from sfumato.methods.goals import PromiseGoal, parameters_for
+from sfumato.methods.planning import PromiseGoal, parameters_for
 from sfumato.testing import sample_table
 
 SCHEMA = sample_table(300).schema

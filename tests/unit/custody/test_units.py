@@ -10,10 +10,9 @@ import pytest
 
 from sfumato import Anatomy, NoisyMarginals, RandomizedResponse, Schema, publish, read_table
 from sfumato.custody.plan import plan
-from sfumato.custody.units import design_for_units, promises_for_units
+from sfumato.custody.privacy_unit import design_for_units, promises_for_units
 from sfumato.errors import DataError, ParameterError
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, LocalDifferentialPrivacy
 
 BOUND = "rows_per_unit = 4"
 

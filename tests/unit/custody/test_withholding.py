@@ -21,9 +21,9 @@ from sfumato.errors import (
 )
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.laws import LAWS
-from sfumato.release.verifying import verify_release
+from sfumato.release.verification import verify_release
+from sfumato.schema import Schema
 from sfumato.testing import in_memory, release_in_memory
-from sfumato.values.schema import Schema
 
 TABLE = in_memory(read_table(people(900), SCHEMA))
 BOTH = ("sex", "job")
@@ -205,7 +205,7 @@ def test_errors_to_expect_are_refused_of_what_was_perturbed():
 
 def test_an_audit_asks_for_a_release_with_its_law(withheld):
     """In words, and not as a missing parameter."""
-    from sfumato.custody.audit.controls import design_of
+    from sfumato.custody.audit.attackers import design_of
 
     with pytest.raises(ParameterError, match="withholds its law"):
         design_of(withheld)

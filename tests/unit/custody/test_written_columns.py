@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from sfumato import check_schema, read_table
-from sfumato.custody.infer import infer_schema
-from sfumato.custody.infer.name_hints import CODE_WORDS, suggests
-from sfumato.values.schema import Role, Schema
+from sfumato.custody.schemas.inference import infer_schema
+from sfumato.custody.schemas.value_formats import CODE_WORDS, suggests
+from sfumato.schema import Role, Schema
 
 DRAW = np.random.default_rng(23)
 ROWS = 3_000

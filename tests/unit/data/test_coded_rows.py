@@ -7,13 +7,13 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import read_table
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
+from sfumato.query.selection import Selection
+from sfumato.schema import Schema
 from sfumato.testing import in_memory
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
 
 ENGINES = (ArrayEngine(rows_per_batch=130), DuckDBEngine())
 

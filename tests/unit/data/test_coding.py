@@ -10,7 +10,7 @@ import pytest
 
 from sfumato.data.private_table import read_table
 from sfumato.errors import DataError
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 
 def codes(cells, **keys):

@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, load_release, publish, read_table
-from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources.parquet import rows_of_files
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.sources.columnar import rows_of_files
 from sfumato.errors import ParameterError, SourceError
 
 pytestmark = pytest.mark.usefixtures("databases_of_their_own")
@@ -243,7 +243,7 @@ def spilled(engine):
 def test_what_exceeds_memory_is_enciphered(tmp_path, monkeypatch, is_enciphered):
     """No cell stands on the disk; the check finds them where nothing is enciphered."""
     if not is_enciphered:
-        monkeypatch.setattr("sfumato.data.connection.ENCIPHERED", {})
+        monkeypatch.setattr("sfumato.data.duckdb_connection.ENCIPHERED", {})
     with (
         DuckDBEngine(threads=1, memory_limit="60MB", temporary_folder=tmp_path) as engine,
         engine._connection.cursor() as cursor,
@@ -262,7 +262,7 @@ def test_what_exceeds_memory_is_enciphered(tmp_path, monkeypatch, is_enciphered)
 def test_what_a_killed_process_spilled_is_removed_by_the_next(tmp_path):
     """In the same folder for such things."""
     code = (
-        "import os, signal, sys; from sfumato.data.duckdb import DuckDBEngine\n"
+        "import os, signal, sys; from sfumato.data.duckdb_engine import DuckDBEngine\n"
         "engine = DuckDBEngine(temporary_folder=sys.argv[1]); cursor = engine._connection.cursor()\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -12,14 +12,14 @@ import pytest
 from array_tables import ArrayTable
 from samples import SCHEMA
 from sfumato import Schema, publish, read_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data import counting
-from sfumato.data.counting import CountsInTurns, attributes_of, count_tables, covering_sets
+from sfumato.data import engine as counting
+from sfumato.data.engine import CountsInTurns, attributes_of, count_tables, covering_sets
 from sfumato.errors import DataError
-from sfumato.methods.columnized_counts.design.choice import attribute_similarities
-from sfumato.methods.columnized_counts.design.columnized_counts import ColumnizedCounts
-from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
-from sfumato.values.schema import Attribute, Role
+from sfumato.methods.columnized_counts.count_phase import attribute_similarities
+from sfumato.methods.columnized_counts.design import ColumnizedCounts
+from sfumato.methods.noisy_marginals.design import NoisyMarginals
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role
 
 SIZES = (2, 3, 5, 7, 4, 90)
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from samples import SCHEMA, people
-from sfumato.data.duckdb import DuckDBEngine
-from sfumato.data.sources.arrow import ArrowData
+from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import DataError, TooLargeError
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 PUBLISHABLE = SCHEMA.publishable.attributes
 

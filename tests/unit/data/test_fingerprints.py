@@ -7,12 +7,12 @@ import pyarrow as pa
 import pytest
 
 from samples import people
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.fingerprints import SKETCH_SIZE, CellTally, Sketch, fingerprint
 from sfumato.data.private_table import read_table
-from sfumato.data.sources.arrow import ArrowData
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import SourceError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 KEY = bytes(range(32))
 

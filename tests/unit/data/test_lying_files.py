@@ -47,7 +47,7 @@ def test_a_schema_is_learned_from_what_is_there(lying):
 def test_rows_are_counted_by_what_is_there(lying):
     """And not by what would fit into the bytes that the statistics ask for."""
     code = (
-        "import sys; from sfumato.data.duckdb import DuckDBEngine; from sfumato.data.connection import small_cursor\n"
+        "import sys; from sfumato.data.duckdb_engine import DuckDBEngine; from sfumato.data.duckdb_connection import small_cursor\n"
         "engine = DuckDBEngine()\n"
         "for cursor in (engine._connection.cursor(), small_cursor()):\n"
         "    for what in ('age', 'cast(age as varchar)'):\n"

@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.data.private_table import read_table
 from sfumato.errors import DataError
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 INCOME = Attribute(name="income", role=Role.OTHER, bins=(0, 10, 20, 100), missing="category")
 NUMBERS = [1.0, 15.0, float("nan"), 99.0, float("nan")]

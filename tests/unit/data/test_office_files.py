@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.private_table import read_table
-from sfumato.data.sources import open_source, statistics
+from sfumato.data.sources import open_source
+from sfumato.data.sources import packages as statistics
 from sfumato.errors import MissingExtraError, SourceError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.sex]

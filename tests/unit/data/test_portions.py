@@ -8,11 +8,10 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import read_table
-from sfumato.data import portions
-from sfumato.data.portions import Portion, in_portions, map_portions, rebatched
+from sfumato.data import chunks as portions
+from sfumato.data.chunks import CodedBatch, Portion, in_portions, map_portions, rebatched
 from sfumato.errors import DataError
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 
 def batches(*sizes):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import Anatomy, publish, read_table
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*seed.*")
 

@@ -18,8 +18,8 @@ from sfumato.data.private_table import read_table
 from sfumato.data.sources import SOURCES, open_source
 from sfumato.data.sources.base import Source
 from sfumato.errors import SourceError
-from sfumato.families import Members
-from sfumato.values.schema import Schema
+from sfumato.registry import Members
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml('[attributes.job]\nrole = "sensitive"\ncategories = ["a", "b"]')
 ROWS = pd.DataFrame({"job": ["a", "b", "b"], "consent": ["yes", "no", "yes"]})

@@ -8,11 +8,10 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
-from sfumato.data import uniqueness
-from sfumato.data.combination_counters import KeyCounter
-from sfumato.data.uniqueness import TELLING_SHARE, UniqueRowCounter, telling_sets
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role
+from sfumato.data import sample_uniques as uniqueness
+from sfumato.data.chunks import CodedBatch
+from sfumato.data.sample_uniques import TELLING_SHARE, KeyCounter, UniqueRowCounter, telling_sets
+from sfumato.schema import Attribute, Role
 
 
 def attribute(name, size, role=Role.OTHER):

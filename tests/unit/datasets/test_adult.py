@@ -18,9 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from sfumato.datasets import adult, download, fetch_dataset, get_card
+from sfumato.datasets import adult, fetch_dataset, get_card
+from sfumato.datasets import catalog as download
 from sfumato.errors import DownloadError, ParameterError
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 TRAIN = b"""\
 39, State-gov, 1, Bachelors, 13, Divorced, Sales, Own-child, White, Male, 9, 0, 40, Cuba, <=50K

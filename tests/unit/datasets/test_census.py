@@ -11,10 +11,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from sfumato.datasets import census, census_draw, get_card, make_dataset
+from sfumato.datasets import census, get_card, make_dataset
+from sfumato.datasets import census_population as census_draw
 from sfumato.datasets.census import census_batches
 from sfumato.errors import ParameterError
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 DOMAIN_SIZES = {
     "age": 77,

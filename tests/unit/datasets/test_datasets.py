@@ -11,7 +11,7 @@ import pytest
 import sfumato.datasets
 from sfumato.datasets import fetch_dataset, get_card, list_datasets, make_dataset
 from sfumato.errors import ParameterError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 @pytest.fixture(params=list_datasets(), ids=lambda card: card.name)
@@ -86,7 +86,7 @@ def test_a_generated_set_cannot_be_fetched(tmp_path):
 def test_listing_imports_nothing_heavy():
     """Cards are shown without loading numpy or pyarrow, so that help stays quick."""
     code = (
-        "import sys; from sfumato.datasets.card import Card; loaded = set(sys.modules);"
+        "import sys; from sfumato.datasets.catalog import Card; loaded = set(sys.modules);"
         "import sfumato.datasets.census, sfumato.datasets.adult;"
         "print(*sorted({'numpy', 'pyarrow'} & (set(sys.modules) - loaded)))"
     )

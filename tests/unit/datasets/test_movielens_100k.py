@@ -14,7 +14,7 @@ import pytest
 
 from sfumato.datasets import fetch_dataset, movielens_100k
 from sfumato.errors import DownloadError, ParameterError
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 PLAIN = b"196\t242\t3\t881250949\n186\t302\t3\t891717742\n"
 WITH_HEADER = b"user_id:token\titem_id:token\trating:float\ttimestamp:float\n186\t302\t3.0\t891717742\n196\t242\t3\t881250949\n"

@@ -18,7 +18,7 @@ import pytest
 
 from sfumato.datasets import fetch_dataset, get_card, nursery
 from sfumato.errors import DownloadError, ParameterError
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 RAW = b"""\
 usual,proper,complete,1,convenient,convenient,nonprob,recommended,recommend

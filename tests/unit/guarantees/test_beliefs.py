@@ -11,14 +11,15 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.guarantees.amplification import (
     Amplification,
+    BeliefBound,
+    BeliefGrowth,
     gamma_of_beliefs,
     gamma_of_retention,
+    largest_growth,
     largest_posterior,
     retention_of_gamma,
 )
-from sfumato.guarantees.belief_bound import BeliefBound
-from sfumato.guarantees.belief_growth import BeliefGrowth, largest_growth
-from sfumato.guarantees.local_differential_privacy import (
+from sfumato.guarantees.differential_privacy import (
     LocalDifferentialPrivacy,
     epsilon_of_retention,
     retention_of_epsilon,

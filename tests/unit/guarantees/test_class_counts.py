@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 
 from classed_rows import NAMES, RADICES, WHOLE, batches, by_hand, dense, either_way
-from sfumato.guarantees import GUARANTEES, class_counts, class_tables
-from sfumato.guarantees.class_counts import (
+from sfumato.data.chunks import CodedBatch
+from sfumato.guarantees import GUARANTEES
+from sfumato.guarantees import class_criteria as class_counts
+from sfumato.guarantees import class_criteria as class_tables
+from sfumato.guarantees.class_criteria import (
     ClassCounts,
     DenseClassCounts,
     DoesNotFitError,
@@ -18,9 +21,7 @@ from sfumato.guarantees.class_counts import (
     count_dense,
     count_packed,
 )
-from sfumato.guarantees.l_diversity import LDiversity, Variant
-from sfumato.guarantees.t_closeness import TCloseness
-from sfumato.values.batches import CodedBatch
+from sfumato.guarantees.k_anonymity import LDiversity, TCloseness, Variant
 
 
 @pytest.mark.parametrize("waiting", [1, 7, 10**6])

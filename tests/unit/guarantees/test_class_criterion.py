@@ -10,16 +10,15 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
+from sfumato.data.chunks import CodedBatch
 from sfumato.errors import ParameterError
-from sfumato.guarantees import GUARANTEES, class_counts
+from sfumato.guarantees import GUARANTEES
+from sfumato.guarantees import class_criteria as class_counts
 from sfumato.guarantees.base import Guarantee
-from sfumato.guarantees.k_anonymity import KAnonymity
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.guarantees.t_closeness import TCloseness
+from sfumato.guarantees.k_anonymity import KAnonymity, LDiversity, TCloseness
 from sfumato.methods.base import METHODS
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.generalization.design import Generalization
+from sfumato.schema import Attribute, Role, Schema
 
 TOY = '''
 """No lone value: whoever holds a value shares it with somebody of the class."""
@@ -28,7 +27,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from sfumato.guarantees.class_criterion import SensitiveCriterion
+from sfumato.guarantees.class_criteria import SensitiveCriterion
 
 
 class NoLoneValue(SensitiveCriterion):
@@ -208,7 +207,7 @@ def test_many_classes_are_judged_in_turns(monkeypatch):
         "KEYS_WAITING_AT_ONCE",
         "COMBINATIONS_AT_ONCE",
     ):
-        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
+        monkeypatch.setattr(f"sfumato.guarantees.class_criteria.{limit}", 2)
         assert [promise.judge(published(batches)) for promise in promises] == whole
 
 
@@ -216,7 +215,7 @@ def test_classes_judged_in_turns_are_compared_with_all_rows(monkeypatch):
     """Three places, nine rows of one job and one of the other in each: as in the whole table, and far from half and half."""
     batches = [{"place": np.repeat(np.arange(3), 10), "job": np.tile([0] * 9 + [1], 3)}]
     for limit in ("DENSE_CELLS_AT_ONCE", "KEYS_WAITING_AT_ONCE", "COMBINATIONS_AT_ONCE"):
-        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 2)
+        monkeypatch.setattr(f"sfumato.guarantees.class_criteria.{limit}", 2)
     verdict = TCloseness(attribute="job", t=0.04).judge(published(batches))
     assert (verdict.holds, verdict.sentence[:6]) == (True, "0 of 3")
     # Exactly as in the whole table: no row more of either job.
@@ -231,7 +230,7 @@ def test_a_few_rows_more_than_fit_are_judged_in_turns_too(monkeypatch):
         "KEYS_WAITING_AT_ONCE",
         "COMBINATIONS_AT_ONCE",
     ):
-        monkeypatch.setattr(f"sfumato.guarantees.class_counts.{limit}", 4)
+        monkeypatch.setattr(f"sfumato.guarantees.class_criteria.{limit}", 4)
     release = published([{"place": np.array([0, 0, 1, 1, 2]), "job": np.array([0, 1, 0, 1, 0])}])
     verdict = LDiversity(attribute="job", l_value=2).judge(release)
     assert (verdict.holds, verdict.sentence[:6]) == (False, "1 of 3")

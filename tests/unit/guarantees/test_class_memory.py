@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from classed_rows import NAMES, RADICES, WHOLE, batches, by_hand, dense, either_way
-from sfumato.guarantees import class_counts
-from sfumato.guarantees.class_counts import DenseClassCounts, classes_of, count_dense
-from sfumato.values.batches import CodedBatch
+from sfumato.data.chunks import CodedBatch
+from sfumato.guarantees import class_criteria as class_counts
+from sfumato.guarantees.class_criteria import DenseClassCounts, classes_of, count_dense
 
 
 @pytest.mark.parametrize("is_watched", [True, False])

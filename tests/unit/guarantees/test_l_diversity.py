@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.guarantees.l_diversity import LDiversity, achieved, diversity
+from sfumato.guarantees.k_anonymity import LDiversity, achieved, diversity
 
 # Mothali (2011), Table 1.2: {AIDS x3, Cancer}, {Cancer, Flu x2, None}, {Cancer, None x2, Flu}.
 TABLE_1_2 = np.array([[3, 1, 0, 0], [0, 1, 2, 1], [0, 1, 1, 2]])

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees import large_sum_utility
-from sfumato.guarantees.large_sum_utility import (
+from sfumato.guarantees import small_sum_privacy as large_sum_utility
+from sfumato.guarantees.small_sum_privacy import (
     LargeSumUtility,
     chebyshev_bound,
     chebyshev_threshold,
     chernoff_threshold,
+    error_probabilities,
     exact_threshold,
     misprinted_lemma_1_threshold,
     misprinted_theorem_3_bound,
 )
-from sfumato.guarantees.small_sum_privacy import error_probabilities
 
 BOUNDS = [
     # gamma, relative error, count, as printed, corrected, exact

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from sfumato.guarantees.reconstruction_privacy.tails import lower_tails_by_size
+from sfumato.guarantees.reconstruction_privacy import lower_tails_by_size
 
 
 def binomial(trials, chance):

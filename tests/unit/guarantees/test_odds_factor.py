@@ -8,11 +8,12 @@ from fractions import Fraction
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.odds_factor import OddsFactor, odds_factor
 from sfumato.guarantees.small_sum_privacy import (
+    OddsFactor,
     SmallSumPrivacy,
     averaged_error_probability,
     error_probabilities,
+    odds_factor,
 )
 
 THREE = {"drug": 10, "disease": 5, "ward": 4}

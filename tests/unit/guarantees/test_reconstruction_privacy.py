@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy, require_achievable
-from sfumato.guarantees.reconstruction_privacy.tails import (
+from sfumato.guarantees.reconstruction_privacy import (
+    ReconstructionPrivacy,
     chernoff_cap,
     exact_caps,
     exact_tails,
     exact_uniform_cap,
     largest_relative_error,
     normal_cap,
+    require_achievable,
 )
+from sfumato.immutable import MOST_ROWS
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.values.bounds import MOST_ROWS
 
 PAPER = {"relative_error": 0.3, "error_probability": 0.3}
 

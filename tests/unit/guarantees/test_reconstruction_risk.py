@@ -8,17 +8,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import DenseDistortion, TwoValued, uniform_with_diagonal
 from sfumato.errors import ParameterError, QueryError
-from sfumato.guarantees.conditional_distribution_risk import conditional_distribution_risks, posterior_risks
+from sfumato.estimates.counts import CountTable
 from sfumato.guarantees.reconstruction_risk import (
     ReconstructionRisk,
+    conditional_distribution_risks,
+    posterior_risks,
     reconstruction_risks,
     recovery_probabilities,
     risk_at_share,
 )
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role
+from sfumato.randomness.distortion import DenseDistortion, TwoValued, uniform_with_diagonal
+from sfumato.schema import Attribute, Role
 
 TABLE = np.array([[8, 16, 48], [12, 14, 2]])
 """Male, Female by cancer and two other diseases."""

@@ -9,7 +9,7 @@ import pytest
 from sfumato.errors import ParameterError
 from sfumato.guarantees import GUARANTEES
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy, compose
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
+from sfumato.guarantees.k_anonymity import SemanticKAnonymity
 
 
 def test_the_scope_is_said():

@@ -11,8 +11,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.decoy_promise import Gamma
 from sfumato.guarantees.small_sum_privacy import (
+    Gamma,
     SmallSumPrivacy,
     accurate_window,
     averaged_error_probability,

@@ -9,15 +9,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.guarantees.reconstruction_privacy import tails as tails_module
-from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
-from sfumato.guarantees.reconstruction_privacy.tails import (
+from sfumato.guarantees import reconstruction_privacy as tails_module
+from sfumato.guarantees.reconstruction_privacy import (
+    ReconstructionPrivacy,
     Tails,
     exact_tails,
     exact_uniform_cap,
     lower_tails_by_size,
 )
+from sfumato.randomness.distortion import UniformDistortion
 
 
 def enumerate_tails(rows, count, retention, size, relative_error):

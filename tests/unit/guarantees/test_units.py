@@ -7,8 +7,7 @@ import math
 import pytest
 
 from sfumato.errors import ParameterError
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy, compose
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, LocalDifferentialPrivacy, compose
 
 
 def local(epsilon, **fields):

@@ -8,22 +8,20 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import TwoValued
-from sfumato.guarantees.amplification import Amplification
+from sfumato.estimates.counts import CountTable
+from sfumato.guarantees.amplification import Amplification, BeliefBound, BeliefGrowth
 from sfumato.guarantees.base import WHOLE_UNIT
-from sfumato.guarantees.belief_bound import BeliefBound
-from sfumato.guarantees.belief_growth import BeliefGrowth
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy, delta_of_rho
-from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
-from sfumato.guarantees.k_anonymity import KAnonymity
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.differential_privacy import (
+    DifferentialPrivacy,
+    ItemDifferentialPrivacy,
+    LocalDifferentialPrivacy,
+    delta_of_rho,
+)
+from sfumato.guarantees.k_anonymity import KAnonymity, LDiversity, SemanticKAnonymity, TCloseness
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk, reconstruction_risks
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy
-from sfumato.guarantees.t_closeness import TCloseness
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.randomness.distortion import TwoValued
+from sfumato.schema import Attribute, Role, Schema
 
 
 def test_a_unit_of_three_rows_has_three_epsilons_and_a_delta_that_grows():

@@ -7,26 +7,23 @@ import pytest
 
 from counted import Counted
 from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError
-from sfumato.laws.asking import (
+from sfumato.estimates.counts import LARGEST_TABLE, feasible, feasible_by_group
+from sfumato.estimates.estimates import Certainty, Estimates, all_claim
+from sfumato.estimates.exact_intervals import binomial_limits
+from sfumato.laws.estimator import (
     Formula,
     JointCounts,
     answer,
     binding,
-    binomial_limits,
     cell_of,
     common_conditions,
-    feasible,
-    feasible_by_group,
     for_population,
     order_of,
     require_small,
     second_moment,
 )
-from sfumato.values.certainty import Certainty, all_claim
-from sfumato.values.counts import LARGEST_TABLE
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
@@ -133,22 +130,22 @@ def test_counts_are_read_once_for_a_whole_question(number):
 
 def test_many_selections_are_read_by_their_own_attributes(monkeypatch):
     """One table over all attributes of thousands of selections would cost each of them."""
-    monkeypatch.setattr("sfumato.laws.asking.joint_counts.MOST_READ_TOGETHER", 1)
+    monkeypatch.setattr("sfumato.laws.estimator.MOST_READ_TOGETHER", 1)
     asked = [Tabulation(where=WOMEN), Tabulation(where=Selection((("job", (0,)),)))]
     counts = JointCounts(Counted((SEX, JOB), COUNTS), asked)
     assert not counts.is_one_table
     assert [float(counts.cells(each)) for each in asked] == [6.0, 5.0]
-    monkeypatch.setattr("sfumato.laws.asking.joint_counts.MOST_READ_TOGETHER", 2)
+    monkeypatch.setattr("sfumato.laws.estimator.MOST_READ_TOGETHER", 2)
     assert JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
 
 
 def test_selections_of_a_table_too_large_are_read_by_their_own_attributes(monkeypatch):
     """Six cells together, two and three alone; one question is one table whatever its size."""
-    monkeypatch.setattr("sfumato.laws.asking.joint_counts.LARGEST_JOINT_TABLE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_JOINT_TABLE", 5)
     asked = [Tabulation(where=WOMEN), Tabulation(where=Selection((("job", (0,)),)))]
     assert not JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
     assert JointCounts(Counted((SEX, JOB), COUNTS), [Tabulation(by=("sex", "job"))]).is_one_table
-    monkeypatch.setattr("sfumato.laws.asking.joint_counts.LARGEST_JOINT_TABLE", 6)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_JOINT_TABLE", 6)
     assert JointCounts(Counted((SEX, JOB), COUNTS), asked).is_one_table
 
 
@@ -194,7 +191,7 @@ def test_what_two_selections_share_may_be_unknown():
 
 def test_large_tables_carry_variances_only(monkeypatch):
     """The same ones."""
-    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 5)
     large = answer(Exact([BOTH]), (BOTH,), "population")
     assert large.covariance is None
     monkeypatch.undo()

@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from sfumato.laws.asking import Formula
+from sfumato.estimates.estimates import Certainty
 from sfumato.laws.base import Law
-from sfumato.values.certainty import Certainty
-from sfumato.values.predicate import Predicate
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection
+from sfumato.laws.estimator import Formula
+from sfumato.query.selection import Predicate, Selection
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))

@@ -7,19 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sfumato.laws.asking import (
-    LARGEST_COVARIANCE,
-    Formula,
-    answer,
-    binomial_limits,
-    feasible_by_group,
-    for_population,
-    without_errors,
-)
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import Estimates
-from sfumato.values.left_open import Ends
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import feasible_by_group
+from sfumato.estimates.estimates import Certainty, Estimates
+from sfumato.estimates.exact_intervals import binomial_limits
+from sfumato.estimates.identified_region import Ends
+from sfumato.laws.estimator import LARGEST_COVARIANCE, Formula, answer, for_population, without_errors
+from sfumato.query.selection import Selection, Tabulation
 
 CELLS = tuple(Tabulation(where=Selection((("job", (code,)),))) for code in range(3))
 

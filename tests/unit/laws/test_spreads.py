@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.laws.asking import Formula, answer
-from sfumato.values.score_intervals import score_limits
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.intervals import score_limits
+from sfumato.laws.estimator import Formula, answer
+from sfumato.query.selection import Selection, Tabulation
 
 CELLS = tuple(Tabulation(where=Selection((("job", (code,)),))) for code in range(3))
 VALUES = np.array([40.0, 50.0, 60.0])

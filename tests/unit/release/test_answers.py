@@ -8,11 +8,8 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.errors import (
-    ParameterError,
-    QueryError,
-)
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.errors import ParameterError, QueryError
+from sfumato.schema import Attribute, Role, Schema
 
 
 def test_queries_on_what_does_not_exist_suggest_the_nearest(release):

@@ -10,7 +10,7 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import Anatomy, RandomizedResponse, load_release, publish, read_table
 from sfumato.errors import ParameterError, QueryError
-from sfumato.values.predicate import Predicate
+from sfumato.query.selection import Predicate
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*seed.*")
 

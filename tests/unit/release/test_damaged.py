@@ -8,11 +8,7 @@ import shutil
 import pytest
 
 from sfumato import load_release
-from sfumato.errors import (
-    ReleaseDamagedError,
-    ReleaseError,
-    ReleaseUnsupportedError,
-)
+from sfumato.errors import ReleaseDamagedError, ReleaseError, ReleaseUnsupportedError
 from sfumato.release.manifest import checksum
 
 

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from sfumato.release.analyses import Analyses
+from sfumato.release.verbs import Analyses
 
 DOORS = {name: each for name, each in vars(Analyses).items() if inspect.isfunction(each)}
 TARGET = re.compile(r":func:`(?P<module>[\w.]+)\.(?P<name>\w+)`")

@@ -8,8 +8,8 @@ import pytest
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, publish, read_table
 from sfumato.errors import QueryError, TooLargeError
-from sfumato.release import tabulating
-from sfumato.values.certainty import Certainty
+from sfumato.estimates.estimates import Certainty
+from sfumato.release import tabulation as tabulating
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*seed.*")
 

@@ -11,11 +11,11 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.data.duckdb import DuckDBEngine
+from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.errors import QueryError
-from sfumato.release import kept_counts
-from sfumato.release.kept_counts import KeptCounts
-from sfumato.values.selection import Selection
+from sfumato.query.selection import Selection
+from sfumato.release import release as kept_counts
+from sfumato.release.release import KeptCounts
 
 QUESTIONS = (
     "job = 'Sales'",

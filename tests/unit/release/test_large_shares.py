@@ -8,11 +8,10 @@ import pytest
 
 from sfumato import RandomizedResponse, Schema, read_table
 from sfumato.errors import NotIdentifiableError
-from sfumato.release import large_shares
-from sfumato.release.large_shares import _by_what_is_left
+from sfumato.estimates.estimates import Certainty, Estimates
+from sfumato.release import tabulation as large_shares
+from sfumato.release.tabulation import _by_what_is_left
 from sfumato.testing import release_in_memory
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import Estimates
 
 SCHEMA = Schema.from_toml("""
 [attributes.region]

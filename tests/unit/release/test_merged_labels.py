@@ -11,7 +11,7 @@ import pytest
 from sfumato import Schema, load_release, publish, read_table
 from sfumato.errors import QueryError
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
-from sfumato.values.merged_labels import MergedLabels, attributes_left_out
+from sfumato.schema.recoding import MergedLabels, attributes_left_out
 
 TOWNS = ["Åbo", "it's", "Pori | Raumo", "Turku"]
 SCHEMA = Schema.from_dict(
@@ -96,7 +96,7 @@ def test_the_command_line_says_it(release, capsys):
     """In the note of the answer."""
     from typer.testing import CliRunner
 
-    from sfumato.cli.application import app
+    from sfumato.cli.app import app
 
     done = CliRunner().invoke(app, ["query", str(release.folder), "town = 'Turku'", "--json"])
     assert "was published merged with others" in json.loads(done.stdout)["note"]

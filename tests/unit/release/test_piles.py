@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.release import piles
-from sfumato.release.piles import Piles
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release import publication as piles
+from sfumato.release.publication import Piles
 
 
 def deal(folder, number, cipher=None):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from sfumato.release.pipeline import in_background
+from sfumato.release.storage import in_background
 
 
 def test_items_keep_their_order():

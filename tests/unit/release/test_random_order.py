@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.release import piles, random_order
-from sfumato.release.random_order import in_random_order
-from sfumato.values.batches import CodedBatch
+from sfumato.data.chunks import CodedBatch
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release import publication as piles
+from sfumato.release import publication as random_order
+from sfumato.release.publication import in_random_order
 
 COLUMNS = {"a": np.dtype(np.uint8), "n": None}
 
@@ -58,13 +59,13 @@ def test_batches_given_out_are_not_tiny(tmp_path):
         batch.number_of_rows
         for batch in in_random_order(batches((400_000,)), COLUMNS, NoiseSource.seeded(1), tmp_path)
     ]
-    assert all(size >= random_order.ROWS_PER_BATCH for size in sizes[:-1])
+    assert all(size >= random_order.ROWS_PER_SHUFFLED_BATCH for size in sizes[:-1])
 
 
 def test_batches_given_out_do_not_grow_with_the_piles(tmp_path, monkeypatch):
     """What is done with a batch takes as much memory at a billion rows as at ten million; the order stays."""
     as_piles = shuffled((60_000, 40_000), tmp_path)
-    monkeypatch.setattr(random_order, "ROWS_PER_BATCH", 300)
+    monkeypatch.setattr(random_order, "ROWS_PER_SHUFFLED_BATCH", 300)
     given = list(in_random_order(batches((60_000, 40_000)), COLUMNS, NoiseSource.seeded(1), tmp_path))
     # A pile has some 1,560 rows: five batches of nearly as many each.
     assert all(300 <= batch.number_of_rows <= 375 for batch in given)

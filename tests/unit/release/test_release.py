@@ -12,12 +12,7 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, load_release, publish, read_table
-from sfumato.errors import (
-    DataError,
-    ParameterError,
-    ReleaseError,
-    ReleaseExistsError,
-)
+from sfumato.errors import DataError, ParameterError, ReleaseError, ReleaseExistsError
 from sfumato.release import storage
 
 DESIGN = RandomizedResponse(retention=0.6)

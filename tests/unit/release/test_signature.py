@@ -13,7 +13,7 @@ from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
 from sfumato.errors import ParameterError, ReleaseDamagedError
 from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.release.signature import SIGNATURE_NAME, Signature, Signer, read_public_key
+from sfumato.release.manifest import SIGNATURE_NAME, Signature, Signer, read_public_key
 
 FORMS = {
     "pem": (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8),

@@ -7,10 +7,16 @@ import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
 from sfumato.release import Release
-from sfumato.report.comparison import UNKNOWN, Group, LabelledRelease, Question, compare_releases
-from sfumato.report.comparison_document import describe_comparison
+from sfumato.report.demonstration import (
+    UNKNOWN,
+    Group,
+    LabelledRelease,
+    Question,
+    compare_releases,
+    describe_comparison,
+)
 from sfumato.report.document import Figure
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

@@ -8,10 +8,16 @@ import pytest
 
 from sfumato.data.private_table import read_table
 from sfumato.errors import ParameterError, ReleaseError, ReleaseExistsError
+from sfumato.query.selection import Selection
 from sfumato.release import load_release
-from sfumato.report.demonstration import MARKER_NAME, QUESTIONS, REPORT_NAME, VARIANTS, run_demonstration
-from sfumato.report.demonstration_methods import OTHERS
-from sfumato.values.selection import Selection
+from sfumato.report.demonstration import (
+    MARKER_NAME,
+    OTHERS,
+    QUESTIONS,
+    REPORT_NAME,
+    VARIANTS,
+    run_demonstration,
+)
 from web_pages import Page
 
 ROWS = 2_000

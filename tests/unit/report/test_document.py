@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sfumato.report.document import Document, Grid, Section
-from sfumato.values.result_tables import ResultTable
+from sfumato.results import ResultTable
 
 
 def test_a_row_of_another_length_is_refused():

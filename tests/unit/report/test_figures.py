@@ -97,8 +97,8 @@ def test_more_series_than_colours_repeat_the_colours():
 
 def test_the_frontier_fits_a_telephone():
     """Titles in short lines, the legend one method below the other; a shape for each besides its colour."""
-    from sfumato.report.frontier_page import RISK
-    from sfumato.report.risk_figures import LETTERS_OF_A_LINE, frontier_chart
+    from sfumato.report.figures import LETTERS_OF_A_LINE, frontier_chart
+    from sfumato.report.risk_pages import RISK
 
     points = [
         {
@@ -129,7 +129,7 @@ def test_the_frontier_fits_a_telephone():
 
 def test_the_frontier_has_a_bar_along_each_axis():
     """Intervals of risk lie across, intervals of error upright, each through its own point."""
-    from sfumato.report.risk_figures import frontier_chart
+    from sfumato.report.figures import frontier_chart
 
     point = {"design": "a", "method": "anatomy", "standing": "frontier", "risk": 0.1, "error": 0.3}
     point |= {"low": 0.0, "high": 0.2, "error_low": 0.2, "error_high": 0.4}

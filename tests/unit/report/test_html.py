@@ -22,9 +22,11 @@ from sfumato.report.document import (
     Promise,
     Section,
     Subheading,
+    as_script_data,
+    render,
+    write_page,
 )
 from sfumato.report.figures import interval_chart
-from sfumato.report.html import as_script_data, render, write_page
 from web_pages import Page
 
 HOSTILE = "</script><b onclick=x>\u2028' \" & {{ 7 * 7 }}"

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.estimates.answers import AnswerTable
+from sfumato.estimates.estimates import Certainty, Estimates
 from sfumato.report.document import Figure, Folded, Grid, Paragraph, Subheading
-from sfumato.report.margin_sections import compared_section, estimated_section, exact_section
-from sfumato.report.margins import Margin, OpenMargin, TrueMargin
-from sfumato.values.answer_tables import AnswerTable
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Attribute, Role
+from sfumato.report.margins import (
+    Margin,
+    OpenMargin,
+    TrueMargin,
+    compared_section,
+    estimated_section,
+    exact_section,
+)
+from sfumato.schema import Attribute, Role
 
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
 

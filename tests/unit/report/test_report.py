@@ -11,14 +11,20 @@ from samples import SCHEMA, people
 from sfumato import METHODS, RandomizedResponse, publish, read_table
 from sfumato.cli.parameters import member_from
 from sfumato.errors import DataError, NotIdentifiableError, ReleaseError
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
+from sfumato.methods.randomized_response.law import PerturbedRows
 from sfumato.release import Release
 from sfumato.report import write_report
 from sfumato.report.document import Listing
 from sfumato.report.margins import compare_with_truth, read_margins
-from sfumato.report.release_document import _show_categories, describe_release
-from sfumato.report.repetition import publish_command, query_command, repetition_section, settings
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.report.release_page import (
+    _show_categories,
+    describe_release,
+    publish_command,
+    query_command,
+    repetition_section,
+    settings,
+)
+from sfumato.schema import Attribute, Role, Schema
 from web_pages import Page
 
 MARKER = "XYZZY-PRIVATE-MARKER"

@@ -6,12 +6,12 @@ import pyarrow as pa
 import pytest
 
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.report import tree_section as section
+from sfumato.methods.generalization.design import Generalization
+from sfumato.report import release_page as section
 from sfumato.report import write_report
 from sfumato.report.document import Folded
-from sfumato.report.tree_section import tree_section
-from sfumato.values.schema import Schema
+from sfumato.report.release_page import tree_section
+from sfumato.schema import Schema
 from web_pages import Page
 
 SCHEMA = Schema.from_toml("""

@@ -14,9 +14,8 @@ from pyarrow import csv
 from starlette.testclient import TestClient
 
 import samples
-from sfumato.studio.application import make_application
-from sfumato.studio.guard import Guard
 from sfumato.studio.project import Project
+from sfumato.studio.server import Guard, make_application
 from sfumato.studio.studio import Studio
 
 PORT = 4711

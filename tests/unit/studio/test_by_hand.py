@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import samples
 from sfumato import METHODS
-from sfumato.cli.application import app
+from sfumato.cli.app import app
 from sfumato.studio import commands
 from sfumato.studio.commands import Command
 

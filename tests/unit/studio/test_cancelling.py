@@ -11,9 +11,8 @@ import pytest
 from pyarrow import csv
 
 import samples
-from sfumato.cli.orders import Orders
-from sfumato.studio.jobs import Job, Jobs
-from sfumato.studio.processes import COMMAND_LINE, ProcessEndedError, Worker
+from sfumato.cli.worker import Orders
+from sfumato.studio.processes import COMMAND_LINE, Job, Jobs, ProcessEndedError, Worker
 from unit.studio.test_jobs import PUBLISH, content
 
 

@@ -7,7 +7,7 @@ import pytest
 import samples
 from sfumato import METHODS
 from sfumato.errors import ParameterError
-from sfumato.studio.forms import SET_BY_PLAN, controls, read_form
+from sfumato.studio.commands import SET_BY_PLAN, controls, read_form
 
 EXPECTED = {
     ("anatomy", "l_value"): "number",

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from sfumato.studio.guard import Guard
+from sfumato.studio.server import Guard
 from unit.studio.conftest import ORIGIN, PORT, visit
 
 HOST = f"127.0.0.1:{PORT}"
@@ -315,7 +315,7 @@ def test_a_port_that_is_taken_is_refused_with_a_sentence(tmp_path):
     import socket
 
     from sfumato.errors import ParameterError
-    from sfumato.studio.serving import serve
+    from sfumato.studio.server import serve
 
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -14,8 +14,15 @@ import pytest
 from pyarrow import csv
 
 import samples
-from sfumato.studio.jobs import Job, Jobs
-from sfumato.studio.processes import COMMAND_LINE, PLANNER, SECONDS_TO_END, ProcessEndedError, Worker
+from sfumato.studio.processes import (
+    COMMAND_LINE,
+    PLANNER,
+    SECONDS_TO_END,
+    Job,
+    Jobs,
+    ProcessEndedError,
+    Worker,
+)
 
 MANY = 300_000
 """Rows whose publication takes long enough to be cancelled in the middle."""
@@ -95,7 +102,7 @@ def test_a_server_that_is_killed_leaves_no_work_behind(many):
     script = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from sfumato.studio.jobs import Job, Jobs\n"
+        "from sfumato.studio.processes import Job, Jobs\n"
         "async def run():\n"
         "    jobs = Jobs(Path('.'))\n"
         f"    job = Job('Publishing', {PUBLISH!r}, '/publish')\n"

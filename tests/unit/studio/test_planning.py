@@ -11,7 +11,7 @@ import samples
 from sfumato import METHODS, Attribute, Role, Schema
 from sfumato.custody.plan import plan
 from sfumato.studio import planner
-from sfumato.studio.planning import Planner
+from sfumato.studio.processes import Planner
 
 AT_ONCE = 0.2
 """Seconds of computation within which numbers must be there."""
@@ -94,7 +94,7 @@ def test_counts_are_made_once(tmp_path, monkeypatch):
 
 def test_a_plan_that_takes_long_is_given_up_for_the_newest(tmp_path, monkeypatch):
     """Whoever waited for the older one is told; the newer one is answered."""
-    monkeypatch.setattr("sfumato.studio.planning.PATIENCE", 0.0)
+    monkeypatch.setattr("sfumato.studio.processes.PATIENCE", 0.0)
     # So many values and so few rows that buckets have to be drawn: seconds.
     job = Attribute(name="job", role=Role.SENSITIVE, categories=tuple(f"job {n}" for n in range(1_000)))
     schema = Schema(attributes=(samples.SCHEMA["sex"], job))

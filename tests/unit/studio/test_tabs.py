@@ -12,7 +12,7 @@ import pytest
 
 import samples
 from sfumato.studio.commands import asked
-from sfumato.studio.jobs import Job
+from sfumato.studio.processes import Job
 from sfumato.studio.project import Project
 from unit.studio.conftest import ORIGIN, Visitor, visit
 
@@ -284,7 +284,7 @@ def test_a_count_that_another_tab_ended_is_made_again(custodian):
         order = {"do": "count", "schema": schema, "names": ["job"]}
         state = custodian.project.state
         whole = {"data": state.data, "options": state.options, **order}
-        from sfumato.studio.planning import Planner
+        from sfumato.studio.processes import Planner
 
         planner = Planner(custodian.project.root)
         waiting = asyncio.create_task(planner.ask(whole))

@@ -14,16 +14,16 @@ from conformance.sabotage import off_by_fifty, sabotage
 from samples import LONG_SCHEMA, ratings
 from sfumato import ColumnizedCounts, RandomizedResponse, read_table
 from sfumato.attacks import ATTACKS
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError, ParameterError, SfumatoError
+from sfumato.estimates.estimates import Estimates
 from sfumato.laws import LAWS
+from sfumato.schema import Schema
 from sfumato.testing import check_method, release_in_memory, sample_table
-from sfumato.testing.conduct import disagreeing_doors, not_picklable, unattackable, undocumented
-from sfumato.testing.sample import SAMPLE_SCHEMA
+from sfumato.testing.queries import SAMPLE_SCHEMA
+from sfumato.testing.suite import disagreeing_doors, not_picklable, unattackable, undocumented
 from sfumato.testing.trials import run_trials
-from sfumato.values.estimates import Estimates
-from sfumato.values.schema import Schema
 
 DESIGN = RandomizedResponse(retention=0.5)
 FEW = 30

@@ -11,11 +11,11 @@ import pytest
 
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import ColumnizedCounts, publish, read_table
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.methods.base import METHODS
+from sfumato.randomness.streams import NoiseSource
 from sfumato.testing import in_memory, release_in_memory, sample_table
-from sfumato.testing.memory import redrawn
+from sfumato.testing.queries import redrawn
 
 
 @pytest.mark.parametrize("name", list(METHODS.members))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, ttest_1samp
 
-from sfumato.testing.statistics import FEWEST_VALUES, coverage_p_value, mean_p_value
+from sfumato.testing.trials import FEWEST_VALUES, coverage_p_value, mean_p_value
 
 
 def test_symmetric_values_give_students_p_value():

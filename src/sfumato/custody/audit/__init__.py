@@ -1,1 +1,1 @@
-"""Audits: attacks and estimates held against the truth, for the custodian only."""
+"""Audits: attacks and estimates compared with the private rows, for the custodian only."""

@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sfumato.data.coded_rows import CodedRows
+from sfumato.arrays import Booleans, Floats, Integers
+from sfumato.data.engine import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError
-from sfumato.laws.believing import Targets
-from sfumato.laws.believing.targets import places_among
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
+from sfumato.laws.posterior import Targets, places_among
+from sfumato.methods.splu_gen.law import DecoyRows
 from sfumato.release import Release
-from sfumato.values.arrays import Booleans, Floats, Integers
-from sfumato.values.merged_labels import labels_within
-from sfumato.values.number_text import counted
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
+from sfumato.schema.recoding import labels_within
+from sfumato.text import counted
 
 LEAST_LINKABLE = 200
 """People that the most linkable are at least."""

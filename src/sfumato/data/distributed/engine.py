@@ -1,45 +1,118 @@
-"""An engine over splits: every verb is run on each split by its own engine, and what they find is added up."""
+"""The engine over splits: each split is counted by its own engine, and the counts are added."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from sfumato.data.counting import attributes_of
-from sfumato.data.distributed.exchange import DealStep, Meeting
-from sfumato.data.distributed.grouping import (
+from sfumato.data.chunks import CodedBatch, PortionCounts, PortionStep, UnitRows
+from sfumato.data.coding import Misfit, misfits_counted, misfits_error
+from sfumato.data.distributed.exchange import (
+    DealStep,
     Diversity,
     Kept,
+    Meeting,
     added,
     added_up,
+    exchange_here,
     meeting_of_combinations,
     sizes_of,
 )
-from sfumato.data.distributed.resting import AtRest
-from sfumato.data.distributed.running import Runner
-from sfumato.data.distributed.splits import Split, splits_of
-from sfumato.data.distributed.tasks import (
+from sfumato.data.distributed.splits import (
+    AtRest,
     CountCells,
     CountMisfits,
     CountOccupied,
     CountSets,
     Refused,
     RunStep,
+    Split,
     SplitTask,
+    attempt,
     batches_of,
+    splits_of,
 )
-from sfumato.data.engine import Condition, Found, Unfit
-from sfumato.data.fitting import Misfit, misfits_counted, misfits_error
-from sfumato.data.portions import PortionCounts, PortionStep
+from sfumato.data.engine import Condition, Found, Unfit, attributes_of
 from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError
-from sfumato.values.batches import CodedBatch, UnitRows
-from sfumato.values.counts import CountTable, OccupiedCounts, empty_counts
-from sfumato.values.schema import Attribute, Schema
+from sfumato.estimates.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.schema import Attribute, Schema
+
+# --------------------------------------------------------------------------------------------------
+# Who runs tasks: this process, one after the other; on Spark see
+# :mod:`sfumato.data.distributed.spark`.
+
+
+class Runner(Protocol):
+    """Runs tasks on splits, and brings back what they find, in the order of the splits."""
+
+    def map(self, task: SplitTask, splits: Sequence[Split]) -> list[Any]:
+        """What a task finds in each split, or why it could not."""
+
+    def exchange(
+        self,
+        splits: Sequence[Split],
+        attributes: Sequence[Attribute],
+        deal: DealStep,
+        meetings: Sequence[Meeting],
+    ) -> list[Any]:
+        """What each pile of the last meeting found, or why a task could not."""
+
+    def shared_folder(self) -> Any:
+        """Within the block, a folder that every task can reach and nobody else may read."""
+
+    def close(self) -> None:
+        """Give back what is held."""
+
+
+class LocalRunner:
+    """Runs every task here; the measure that others are held against.
+
+    Parameters
+    ----------
+    temporary_folder
+        Where rows wait; the system's place unless said otherwise.
+    """
+
+    def __init__(self, temporary_folder: Path | None = None) -> None:
+        self.temporary_folder = temporary_folder
+
+    def map(self, task: SplitTask, splits: Sequence[Split]) -> list[Any]:
+        """One split after the other."""
+        return [attempt(partial(task, each, number)) for number, each in enumerate(splits)]
+
+    def exchange(
+        self,
+        splits: Sequence[Split],
+        attributes: Sequence[Attribute],
+        deal: DealStep,
+        meetings: Sequence[Meeting],
+    ) -> list[Any]:
+        """All in memory."""
+        found = attempt(
+            lambda: exchange_here((batches_of(each, attributes) for each in splits), deal, meetings)
+        )
+        return found if isinstance(found, list) else [found]
+
+    @contextmanager
+    def shared_folder(self) -> Iterator[Path]:
+        """A temporary one."""
+        with tempfile.TemporaryDirectory(prefix="sfumato-", dir=self.temporary_folder) as folder:
+            yield Path(folder)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+# --------------------------------------------------------------------------------------------------
+# An engine over splits: every verb is run on each split by its own engine, and what they find is added up.
+
 
 FEW_SPLITS = 32
 """Of so many splits the combinations that occur are added up in this process; of more, by tasks, before they come."""

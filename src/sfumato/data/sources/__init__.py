@@ -1,4 +1,4 @@
-"""Where rows come from. One file is one kind of source; whatever recognises the data reads them.
+"""Sources of rows, recognized by path, address or type. Another package adds one by the entry point `sfumato.data.sources`.
 
 Another installed package adds a kind by the entry point ``sfumato.data.sources``.
 """
@@ -11,10 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sfumato.data.sources.base import Asked, Source
-from sfumato.data.sources.combining import Queried, Several
+from sfumato.data.sources.base import Asked, Queried, Several, Source
 from sfumato.errors import SourceError, without_origins
-from sfumato.families import Members
+from sfumato.registry import Members
 
 if TYPE_CHECKING:
     from sfumato.data.engine import Engine

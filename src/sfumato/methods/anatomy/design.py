@@ -4,38 +4,92 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
-from sfumato.chance.partition import Partition, compose_groups, group_sizes, largest_group_size
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.portions import ROWS_PER_BATCH, rebatched
+from sfumato.arrays import Integers
+from sfumato.data.chunks import ROWS_PER_BATCH, rebatched
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
+from sfumato.estimates.counts import CountTable
 from sfumato.guarantees import Guarantee
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.anatomy.kernels import (
-    Block,
-    DealToBlocks,
-    DealToBuckets,
-    block_quotas,
-    cut_into_blocks,
-)
-from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
-from sfumato.methods.anatomy.law.composition import BUCKET, ROWS, SENSITIVE
-from sfumato.methods.anatomy.plan import intersect_buckets
+from sfumato.guarantees.k_anonymity import LDiversity
+from sfumato.immutable import MOST_ROWS
+from sfumato.methods.anatomy.buckets import BUCKET, ROWS, SENSITIVE
+from sfumato.methods.anatomy.kernels import Block, DealToBlocks, DealToBuckets, block_quotas, cut_into_blocks
+from sfumato.methods.anatomy.law import BucketedRows
 from sfumato.methods.base import Design, Repetition
-from sfumato.methods.goals import PromiseGoal, crowd_of, crowd_size
+from sfumato.methods.planning import PromiseGoal, crowd_of, crowd_size
+from sfumato.randomness.partitions import Partition, compose_groups, group_sizes, largest_group_size
+from sfumato.randomness.streams import NoiseSource
 from sfumato.release.publication import DrawnRows, MadeRows, Publication, PublishedTable
-from sfumato.values.arrays import Integers
-from sfumato.values.bounds import MOST_ROWS
-from sfumato.values.counts import CountTable
-from sfumato.values.number_text import percent
-from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.results import ResultTable
+from sfumato.schema import Attribute, Role, Schema
+from sfumato.text import percent
+
+# --------------------------------------------------------------------------------------------------
+# What several releases by buckets tell: a person's value is in every bucket, and other values seldom are.
+
+
+@dataclass(frozen=True)
+class Intersection:
+    """What is left of the values that a person can have.
+
+    Parameters
+    ----------
+    certain
+        Share of people whose value alone is left.
+    chance
+        Mean chance to name a person's value by picking one of those left.
+    """
+
+    certain: float
+    chance: float
+
+
+def intersect_buckets(l_values: Sequence[int], values: int) -> Intersection:
+    """Intersect a person's buckets, drawn independently, for values that are equally frequent.
+
+    Parameters
+    ----------
+    l_values
+        Different values of the bucket of each release, the person's own included.
+    values
+        That there are.
+
+    Notes
+    -----
+    A bucket holds ``l - 1`` of the ``V - 1`` other values, all sets alike. Of r that are left, the next bucket holds a
+    hypergeometric number. Where values are not equally frequent, frequent ones meet more often and a few people fewer are
+    certain: 92.0 % in place of 92.3 % where the most frequent of 14 is twice the rarest.
+
+    Examples
+    --------
+    >>> round(intersect_buckets((2, 2), 14).certain, 4), round(intersect_buckets((4,), 14).chance, 4)
+    (0.9231, 0.25)
+    """
+    others = max(values, *l_values) - 1
+    first, *more = (each - 1 for each in l_values)
+    left = {first: 1.0}
+    for drawn in more:
+        after: dict[int, float] = {}
+        for number, probability in left.items():
+            for kept in range(max(0, drawn - (others - number)), min(number, drawn) + 1):
+                ways = math.comb(number, kept) * math.comb(others - number, drawn - kept)
+                after[kept] = after.get(kept, 0.0) + probability * ways / math.comb(others, drawn)
+        left = after
+    return Intersection(
+        certain=left.get(0, 0.0), chance=sum(each / (1 + number) for number, each in left.items())
+    )
+
+
+# --------------------------------------------------------------------------------------------------
+# Anatomy: public and sensitive values in two tables, joined by bucket.
+
 
 EXAMPLE_SIZE = 2
 """Bucket size of the example design: it fits every table in which no value is held by more than half."""
@@ -51,7 +105,7 @@ class Anatomy(Design):
     Weaknesses
         The promise of 1/l fails against anyone who compares buckets: public values are published as they
         are, and what they say about the sensitive value is learned across buckets
-        (:mod:`sfumato.attacks.anatomy_naive_bayes.attack`). Every person in the table can be found by their
+        (:mod:`sfumato.attacks.anatomy_naive_bayes`). Every person in the table can be found by their
         public values, and who can rule out l - 1 values of a bucket knows the last.
 
     References

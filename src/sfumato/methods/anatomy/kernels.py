@@ -1,4 +1,4 @@
-"""The row phase of Anatomy: rows are dealt to blocks of buckets, and within a block to its buckets.
+"""The row phase of Anatomy: rows are assigned to blocks of buckets, and within a block to its buckets.
 
 Which values each bucket holds was drawn from counts alone. Every assignment of a value's rows to the
 places of that value is equally likely; how many rows of a portion go to each block is then a random table
@@ -13,14 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.chance.composition import Composition
-from sfumato.chance.quotas import Arrangement, contingency
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.portions import PILE, Portion, refuse_changed_table
-from sfumato.methods.anatomy.law.composition import BUCKET
-from sfumato.values.arrays import Integers
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute
+from sfumato.arrays import Integers
+from sfumato.data.chunks import PILE, CodedBatch, Portion, refuse_changed_table
+from sfumato.methods.anatomy.buckets import BUCKET
+from sfumato.randomness.partitions import Composition
+from sfumato.randomness.quotas import Arrangement, contingency
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute
 
 ROWS_PER_BLOCK = 2**21
 """Rows of a block, nearly; one is held in memory at a time."""

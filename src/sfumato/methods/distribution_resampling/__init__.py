@@ -1,1 +1,1 @@
-"""Distribution-based resampling: the baseline that keeps a distribution and nothing else."""
+"""Distribution resampling: the baseline that keeps one distribution and nothing else."""

@@ -8,15 +8,15 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
-from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design, Repetition
 from sfumato.methods.distribution_resampling.kernels import ResampleCodes
 from sfumato.methods.distribution_resampling.law import ResampledRows
+from sfumato.randomness.streams import NoiseSource
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
-from sfumato.values.schema import Role, Schema
+from sfumato.schema import Role, Schema
 
 
 class DistributionResampling(Design):

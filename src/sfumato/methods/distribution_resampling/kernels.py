@@ -1,4 +1,4 @@
-"""The row phase of distribution resampling: values drawn by how many rows hold them."""
+"""The row phase of distribution resampling: values sampled by their counts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.portions import Portion
-from sfumato.values.arrays import Integers, Words
-from sfumato.values.batches import CodedBatch
+from sfumato.arrays import Integers, Words
+from sfumato.data.chunks import CodedBatch, Portion
+from sfumato.randomness.streams import NoiseSource
 
 LEADING_BITS = 12
 """Of a row's number, by which its value is looked up first."""

@@ -1,4 +1,4 @@
-"""Rows whose sensitive values were replaced by draws from the table's own distribution."""
+"""The law of distribution resampling: rows whose sensitive values were resampled from the table's own distribution."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from sfumato.arrays import Floats, Integers
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.asking import Formula, JointCounts, answer, binomial_limits, names_of, without_errors
-from sfumato.laws.base import Law, Published, Target
-from sfumato.laws.believing import Posterior, SharedPrior, Targets
-from sfumato.values.arrays import Floats, Integers
-from sfumato.values.certainty import Certainties, Certainty, all_claim
-from sfumato.values.counts import CountTable
-from sfumato.values.estimates import Estimates, Limits
-from sfumato.values.feasibility import Feasibility
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import CountTable, Feasibility
+from sfumato.estimates.estimates import Certainties, Certainty, Estimates, Limits, all_claim
+from sfumato.estimates.exact_intervals import binomial_limits
+from sfumato.laws.base import Law, Published
+from sfumato.laws.estimator import Formula, JointCounts, Target, answer, names_of, without_errors
+from sfumato.laws.posterior import Posterior, SharedPrior, Targets
+from sfumato.query.selection import Tabulation
 
 
 class ResampledRows(Law):

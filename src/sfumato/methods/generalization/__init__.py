@@ -1,1 +1,1 @@
-"""Generalization: coarser values, so that every row has company (k-anonymity and its family)."""
+"""Generalization: coarser values, for k-anonymity and its family."""

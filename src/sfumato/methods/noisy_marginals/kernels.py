@@ -1,4 +1,4 @@
-"""Counting the rows that declared queries select, portion by portion."""
+"""Counting the rows that declared queries select, chunk by chunk."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Self
 
 import numpy as np
 
-from sfumato.values.arrays import Booleans, Integers
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
+from sfumato.arrays import Booleans, Integers
+from sfumato.data.chunks import CodedBatch
+from sfumato.query.selection import Selection
+from sfumato.schema import Schema
 
 
 @dataclass(frozen=True, eq=False)

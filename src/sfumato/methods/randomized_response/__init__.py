@@ -1,1 +1,1 @@
-"""Randomized response: every row's chosen attributes are redrawn by public chance."""
+"""Randomized response: chosen attributes of every row randomized at a published rate."""

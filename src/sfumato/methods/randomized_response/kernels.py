@@ -1,4 +1,4 @@
-"""The row phase of randomized response: codes redrawn by exact whole-number probabilities."""
+"""The row phase of randomized response: codes randomized by exact whole-number probabilities."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.chance.randomness import CategorySampler, NoiseSource, NoiseStream, UniformReplacement
-from sfumato.data.portions import Portion
-from sfumato.values.arrays import Integers
-from sfumato.values.batches import CodedBatch
+from sfumato.arrays import Integers
+from sfumato.data.chunks import CodedBatch, Portion
+from sfumato.randomness.streams import CategorySampler, NoiseSource, NoiseStream, UniformReplacement
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 

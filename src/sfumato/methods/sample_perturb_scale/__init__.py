@@ -1,1 +1,1 @@
-"""Sample, perturb, scale: a limited number of every group's rows, redrawn by chance and scaled up again."""
+"""Sample-perturb-scale: a limited number of every group's rows, randomized and scaled up."""

@@ -1,1 +1,1 @@
-"""SPLU-Gen: every sensitive value is hidden among decoys, so that large sums survive and small ones do not."""
+"""SPLU-Gen: every sensitive value is hidden among decoys; large sums survive, small ones do not."""

@@ -1,1 +1,1 @@
-"""One file for each page: its routes, and what its template is given."""
+"""The pages: routes, and what their templates are given."""

@@ -9,14 +9,14 @@ from pydantic import Field
 from record_swapping.kernels.moments import mean_weight
 from record_swapping.kernels.steps import Group, SwapInGroup, ToGroups
 from record_swapping.law import SwappedRows
-from sfumato.chance.randomness import NoiseSource
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
+from sfumato.randomness.streams import NoiseSource
 from sfumato.release.publication import MadeRows, Publication, PublishedTable
-from sfumato.values.result_tables import ResultTable
-from sfumato.values.schema import Role, Schema
+from sfumato.results import ResultTable
+from sfumato.schema import Role, Schema
 
 
 class RecordSwapping(Design):

@@ -15,14 +15,13 @@ from record_swapping.kernels.moments import (
     unbiased_cells,
     unbiased_covariance,
 )
+from sfumato.arrays import Floats
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.asking import Formula, codes_shown, feasible, indicator, names_of
+from sfumato.estimates.counts import CountTable, Feasibility, feasible
+from sfumato.estimates.estimates import Certainties, Certainty, all_claim
 from sfumato.laws.base import Law, Published
-from sfumato.values.arrays import Floats
-from sfumato.values.certainty import Certainties, Certainty, all_claim
-from sfumato.values.counts import CountTable
-from sfumato.values.feasibility import Feasibility
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.laws.estimator import Formula, codes_shown, indicator, names_of
+from sfumato.query.selection import Selection, Tabulation
 
 
 class SwappedRows(Law):

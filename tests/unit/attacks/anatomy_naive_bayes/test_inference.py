@@ -8,17 +8,19 @@ import numpy as np
 import pytest
 
 from attacked_tables import marginals_by_counting
-from sfumato.attacks.anatomy_naive_bayes.gibbs import sample
-from sfumato.attacks.anatomy_naive_bayes.guesses import (
+from sfumato.attacks.bucket_models import (
+    NaiveBayes,
     best_permutations,
+    expected_counts,
+    fit,
     guess,
     require_possible,
+    row_shares,
+    sample,
     sorted_beliefs,
 )
-from sfumato.attacks.anatomy_naive_bayes.naive_bayes import NaiveBayes, expected_counts, fit, row_shares
 from sfumato.errors import DataError
-from sfumato.methods.anatomy.law.people import BucketedPeople
-from sfumato.methods.anatomy.law.permutations import balanced_marginals, permutation_marginals
+from sfumato.methods.anatomy.permutations import BucketedPeople, balanced_marginals, permutation_marginals
 
 CANCER, FLU, NONE = range(3)
 SMOKERS = np.array([1, 1, 0, 0, 1, 0, 1, 1, 0, 0, 1, 0])

@@ -7,27 +7,29 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import METHODS, ColumnizedCounts, RandomizedResponse, audit
-from sfumato.custody.audit.attackers import LAW, beliefs_of
-from sfumato.custody.audit.measuring import TOP, Side, Trial, measure
+from sfumato.custody.audit.attackers import LAW, beliefs_of, raw_release
+from sfumato.custody.audit.law_checks import check_against_truth
 from sfumato.custody.audit.people import largest_linkable, people_of
-from sfumato.custody.audit.raw import raw_release
 from sfumato.custody.audit.scores import (
+    TOP,
     RareRecall,
+    Side,
+    Trial,
     bits,
     brier,
     clustered_error,
     hits,
+    measure,
     over_releases,
     rare_recall,
     recalibrated,
     wilson,
 )
-from sfumato.custody.audit.truth_checks import check_against_truth
-from sfumato.data.coded_rows import CodedRows
+from sfumato.data.engine import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, ParameterError
+from sfumato.schema import Attribute, Schema
 from sfumato.testing import release_in_memory, sample_table
-from sfumato.values.schema import Attribute, Schema
 
 
 @pytest.mark.parametrize("name", METHODS.members)

@@ -9,12 +9,12 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import read_table
-from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes, Inference
-from sfumato.attacks.anatomy_naive_bayes.guesses import guess
-from sfumato.chance.randomness import NoiseSource
-from sfumato.custody.audit.bucket_scoring import BucketScore, arrange_with_truth, score_anatomy
+from sfumato.attacks.anatomy_naive_bayes import AnatomyNaiveBayes, Inference
+from sfumato.attacks.bucket_models import guess
+from sfumato.custody.audit.calibration import BucketScore, arrange_with_truth, score_anatomy
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.permutations import BucketedPeople
+from sfumato.randomness.streams import NoiseSource
 
 
 @pytest.fixture(scope="module")

@@ -9,16 +9,20 @@ import pytest
 
 from coded_tables import table_of
 from sfumato import Anatomy, DistributionResampling, NoisyMarginals, RandomizedResponse, audit
-from sfumato.custody.audit.caps import check_caps, proved_cap
-from sfumato.custody.audit.classifier import CLASSIFIER
-from sfumato.custody.audit.controls import DESIGN, GIVEN, PAIRED
-from sfumato.custody.audit.measuring import LINKABLE, TOP, Side, Trial, measure
-from sfumato.custody.audit.membership import likelihood_ratios, measure_membership
+from sfumato.custody.audit.attackers import CLASSIFIER, DESIGN, GIVEN, PAIRED, raw_release
 from sfumato.custody.audit.people import People, people_of
-from sfumato.custody.audit.raw import raw_release
+from sfumato.custody.audit.result import check_caps, proved_cap
+from sfumato.custody.audit.scores import (
+    LINKABLE,
+    TOP,
+    Side,
+    Trial,
+    likelihood_ratios,
+    measure,
+    measure_membership,
+)
 from sfumato.errors import MissingExtraError
-from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.differential_privacy import DifferentialPrivacy, LocalDifferentialPrivacy
 from sfumato.testing import release_in_memory
 
 
@@ -63,7 +67,7 @@ def test_no_more_is_found_than_the_promise_allows_and_a_smaller_promise_is_refut
 
 
 def _sides(table, release):
-    from sfumato.custody.audit.controls import attack_absent, attack_present
+    from sfumato.custody.audit.attackers import attack_absent, attack_present
 
     generator = np.random.default_rng(1)
     people, others = (

@@ -6,17 +6,9 @@ import numpy as np
 import pytest
 
 from coded_tables import table_of
-from sfumato import (
-    Anatomy,
-    ColumnizedCounts,
-    Generalization,
-    NoisyMarginals,
-    RandomizedResponse,
-    SPLUGen,
-)
-from sfumato.custody.audit.classifier import released_rows, through, train_classifier
+from sfumato import Anatomy, ColumnizedCounts, Generalization, NoisyMarginals, RandomizedResponse, SPLUGen
+from sfumato.custody.audit.attackers import raw_release, released_rows, through, train_classifier
 from sfumato.custody.audit.people import people_of
-from sfumato.custody.audit.raw import raw_release
 from sfumato.custody.audit.scores import hits
 from sfumato.testing import release_in_memory
 

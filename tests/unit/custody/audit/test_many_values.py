@@ -8,13 +8,11 @@ import pytest
 from coded_tables import table_of
 from sfumato import RandomizedResponse, audit
 from sfumato.attacks.posterior import PosteriorBelief
-from sfumato.chance.distortion.axes import TwoValued
-from sfumato.custody.audit.truth_checks import rows
-from sfumato.custody.audit.truth_checks.agreement import Alike
-from sfumato.custody.audit.truth_checks.p_values import bernstein
+from sfumato.custody.audit import law_checks as rows
+from sfumato.custody.audit.law_checks import Alike, bernstein
 from sfumato.errors import TooLargeError
-from sfumato.laws.believing import Targets
-from sfumato.laws.believing.targets import MOST_BELIEFS, MOST_VALUES
+from sfumato.laws.posterior import MOST_BELIEFS, MOST_VALUES, Targets
+from sfumato.randomness.distortion import TwoValued
 from sfumato.testing import release_in_memory
 
 MANY = 30_000

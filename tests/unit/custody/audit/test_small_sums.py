@@ -8,8 +8,8 @@ import pytest
 
 from homogeneous_groups import GROUPS_OF_EACH_SIZE, table_with_homogeneous_groups
 from sfumato import RandomizedResponse, SPLUGen, read_table
-from sfumato.attacks.small_sum import SmallSum
-from sfumato.custody.audit.small_sums import audit_small_sums
+from sfumato.attacks.small_sums import SmallSum
+from sfumato.custody.audit.audit import audit_small_sums
 from sfumato.errors import ParameterError
 from sfumato.testing import in_memory, release_in_memory, sample_table
 

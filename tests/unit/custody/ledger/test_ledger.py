@@ -13,17 +13,17 @@ from pyarrow import csv
 from samples import SCHEMA, people
 from sfumato import METHODS, load_release, publish, read_table
 from sfumato.custody.ledger import Ledger, compose_entries
-from sfumato.data.sources.arrow import ArrowData
+from sfumato.data.sources.columnar import ArrowData
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.errors import LedgerError, PublishedBeforeError, SourceError
-from sfumato.guarantees.local_differential_privacy import LocalDifferentialPrivacy
+from sfumato.guarantees.differential_privacy import LocalDifferentialPrivacy
 from sfumato.guarantees.small_sum_privacy import SmallSumPrivacy, averaged_over
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 def only(*names):

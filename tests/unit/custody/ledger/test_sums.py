@@ -22,7 +22,7 @@ from sfumato.methods.noisy_marginals.design import NoisyMarginals
 from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 ROWS = 400
 

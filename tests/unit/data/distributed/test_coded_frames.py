@@ -6,10 +6,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from sfumato.data.distributed import spark_engine
-from sfumato.data.distributed.spark_engine import SparkEngine
-from sfumato.data.sources.spark import SparkFrame
-from sfumato.values.schema import Schema
+from sfumato.data.distributed import spark as spark_engine
+from sfumato.data.distributed.spark import SparkEngine
+from sfumato.data.sources.databases import SparkFrame
+from sfumato.schema import Schema
 
 
 class Frame:

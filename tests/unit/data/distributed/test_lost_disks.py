@@ -9,11 +9,11 @@ import pytest
 from engine_cases import write_people
 from samples import SCHEMA
 from sfumato import METHODS, publish, read_table
-from sfumato.data.distributed import resting, splits
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
+from sfumato.data.distributed import splits
+from sfumato.data.distributed import splits as resting
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
 from sfumato.errors import DataError, SfumatoError
-from sfumato.release import parts
+from sfumato.release import distributed as parts
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,11 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato import RandomizedResponse, publish, read_table
-from sfumato.data.distributed import resting, splits
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.running import LocalRunner
-from sfumato.release import parts
-from sfumato.values.schema import Role, Schema
+from sfumato.data.distributed import splits
+from sfumato.data.distributed import splits as resting
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.release import distributed as parts
+from sfumato.schema import Role, Schema
 
 MOST_BYTES = 600
 """Of a file's answer: its name, its digest, its rows, and where to find what looked at it."""

@@ -7,13 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from sfumato.data.distributed import spark_session
-from sfumato.data.distributed.spark_session import (
-    require_java,
-    require_pandas,
-    require_parts,
-    require_privacy,
-)
+from sfumato.data.distributed import spark as spark_session
+from sfumato.data.distributed.spark import require_java, require_pandas, require_parts, require_privacy
 from sfumato.errors import MissingExtraError, ParameterError
 
 

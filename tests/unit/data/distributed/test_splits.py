@@ -16,16 +16,16 @@ import engine_cases
 from engine_cases import DESIGNS, digests, write_people
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import METHODS, load_release, publish, read_table
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.distributed import resting, splits, tasks
-from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.exchange import from_bytes, to_bytes
-from sfumato.data.distributed.parcels import Parcels
-from sfumato.data.distributed.running import LocalRunner
-from sfumato.data.distributed.tasks import OTHER_FAILURE, attempt
+from sfumato.data.distributed import splits
+from sfumato.data.distributed import splits as resting
+from sfumato.data.distributed import splits as tasks
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.data.distributed.exchange import Parcels, from_bytes, to_bytes
+from sfumato.data.distributed.splits import OTHER_FAILURE, attempt
 from sfumato.errors import ParameterError, ReleaseDamagedError, SourceError
-from sfumato.release import parts
-from sfumato.values.schema import Schema
+from sfumato.randomness.streams import NoiseSource
+from sfumato.release import distributed as parts
+from sfumato.schema import Schema
 
 
 @pytest.fixture(autouse=True)

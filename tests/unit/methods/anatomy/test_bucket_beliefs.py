@@ -11,13 +11,12 @@ import pytest
 
 from believed_cells import AGE, JOB, PRIOR, SEX, people
 from noisy_rows import Given
-from sfumato.laws.believing import SharedPrior, Targets
-from sfumato.methods.anatomy.law import BucketedRows
-from sfumato.methods.anatomy.law import bucket_beliefs as beliefs
-from sfumato.methods.anatomy.law.bucket_beliefs import bucket_beliefs
-from sfumato.methods.anatomy.law.people import BucketedPeople
-from sfumato.values.certainty import Certainty
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import Certainty
+from sfumato.laws.posterior import SharedPrior, Targets
+from sfumato.methods.anatomy import law as beliefs
+from sfumato.methods.anatomy.law import BucketedRows, bucket_beliefs
+from sfumato.methods.anatomy.permutations import BucketedPeople
+from sfumato.query.selection import Selection, Tabulation
 
 LIKELIHOODS = np.array([[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
 

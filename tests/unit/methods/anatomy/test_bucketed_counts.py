@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from sfumato import Anatomy
-from sfumato.data.coded_rows import ArrayEngine, CodedRows
+from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import NotIdentifiableError, TooLargeError
-from sfumato.methods.anatomy.law import bucketed_counts, composition
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.anatomy import buckets as composition
+from sfumato.methods.anatomy import law as bucketed_counts
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Attribute, Role, Schema
 from sfumato.testing import release_in_memory
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
 
 SCHEMA = Schema(
     attributes=(

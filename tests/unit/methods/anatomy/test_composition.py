@@ -7,20 +7,20 @@ import itertools
 import numpy as np
 import pytest
 
+from sfumato.data.chunks import CodedBatch
 from sfumato.errors import ReleaseDamagedError
-from sfumato.methods.anatomy.law import composition as bucket_composition
-from sfumato.methods.anatomy.law import sparse_buckets
-from sfumato.methods.anatomy.law.composition import (
+from sfumato.estimates.counts import rake
+from sfumato.methods.anatomy import buckets as bucket_composition
+from sfumato.methods.anatomy import buckets as sparse_buckets
+from sfumato.methods.anatomy.buckets import (
     BUCKET,
     BucketComposition,
+    SparseBuckets,
     feasible_cells,
     refuse_other_sizes,
     sizes_of_buckets,
     spreads_of_cells,
 )
-from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
-from sfumato.values.batches import CodedBatch
-from sfumato.values.feasibility import rake
 
 # Buckets of three and of two, five values; value 4 occurs once.
 PLACES = np.array([[0, 1, 2], [0, 1, 3], [0, 2, -1], [1, 3, 4], [2, 3, -1]], np.int32)
@@ -389,5 +389,5 @@ def test_a_value_of_one_row_has_no_spread():
 @pytest.mark.parametrize(("largest", "is_sparse"), [(4, True), (5, False), (2_000, False)])
 def test_all_pairs_of_values_are_laid_out_as_long_as_they_are_few(monkeypatch, largest, is_sparse):
     """Five values, of so many at most."""
-    monkeypatch.setattr("sfumato.methods.anatomy.law.composition.LARGEST_DENSE", largest)
+    monkeypatch.setattr("sfumato.methods.anatomy.buckets.LARGEST_DENSE", largest)
     assert isinstance(composition()._sparse, SparseBuckets) is is_sparse

@@ -12,9 +12,9 @@ from dependent_jobs import private_table
 from noisy_rows import JOB, Given
 from sfumato import load_release, publish
 from sfumato.errors import ReleaseDamagedError
+from sfumato.methods.anatomy.buckets import BucketComposition
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.anatomy.law import BucketedRows
-from sfumato.methods.anatomy.law.composition import BucketComposition
 from sfumato.release.manifest import Manifest
 from sfumato.release.storage import sha256_of
 

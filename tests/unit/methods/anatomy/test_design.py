@@ -10,11 +10,11 @@ import pytest
 from array_tables import published
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import DataError, ParameterError
-from sfumato.guarantees.l_diversity import LDiversity
+from sfumato.guarantees.k_anonymity import LDiversity
 from sfumato.methods.anatomy.design import Anatomy
 from sfumato.methods.base import METHODS
+from sfumato.randomness.streams import NoiseSource
 
 PARTITIONS = ("mixed", "largest-first")
 

@@ -18,11 +18,12 @@ from sfumato.errors import (
     ReleaseDamagedError,
     TooLargeError,
 )
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.anatomy import law as bucketed_rows
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law import BucketedRows, bucketed_rows
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Selection
+from sfumato.methods.anatomy.law import BucketedRows
+from sfumato.query.selection import Selection
+from sfumato.schema import Attribute, Role
 
 FOUR_JOBS = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c", "d"))
 
@@ -126,7 +127,7 @@ def test_covariances_are_positive_semidefinite(release):
 def test_large_tables_carry_variances_only(release, monkeypatch):
     """The same ones."""
     whole = release.counts(["sex", "job"]).estimates
-    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 5)
     large = release.counts(["sex", "job"]).estimates
     assert large.covariance is None
     assert np.allclose(large.variances, whole.variances)

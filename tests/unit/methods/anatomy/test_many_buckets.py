@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 
 from sfumato import METHODS, Attribute, Role, Schema, plan
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.anatomy.law import many_buckets
-from sfumato.methods.anatomy.law.bucketed_rows import BucketedRows
-from sfumato.methods.anatomy.law.composition import BucketComposition, spreads_of_cells
-from sfumato.methods.anatomy.law.many_buckets import Alike, ManyBuckets, _inverse
-from sfumato.methods.anatomy.law.sparse_buckets import SparseBuckets
-from sfumato.values.counts import CountTable
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.anatomy import buckets as many_buckets
+from sfumato.methods.anatomy.buckets import (
+    Alike,
+    BucketComposition,
+    ManyBuckets,
+    SparseBuckets,
+    _inverse,
+    spreads_of_cells,
+)
+from sfumato.methods.anatomy.law import BucketedRows
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
 
 CELLS = np.array([0.01, 0.1, 0.5, 0.39])
 
@@ -229,7 +234,7 @@ def test_pairs_of_places_give_the_same_products_as_rows_of_values(monkeypatch):
     places[::4, 2] = -1
     weights = generator.random(30)
     by_pairs = BucketComposition(places, 30)._gram(weights)
-    monkeypatch.setattr("sfumato.methods.anatomy.law.composition.SPARSE", 10**9)
+    monkeypatch.setattr("sfumato.methods.anatomy.buckets.SPARSE", 10**9)
     by_rows = BucketComposition(places, 30)._gram(weights)
     np.testing.assert_allclose(by_pairs, by_rows, atol=1e-12)
 

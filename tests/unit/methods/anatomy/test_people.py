@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.methods.anatomy.law.people import BucketedPeople
+from sfumato.methods.anatomy.permutations import BucketedPeople
 
 # Five buckets: two of two rows, two of three, one of four; values 0 to 4, of which 3 nobody has.
 PLACES = np.array([[0, 1, -1, -1], [2, -1, 0, 1], [1, 0, -1, -1], [-1, 4, 0, 4], [1, 2, 0, 4]])

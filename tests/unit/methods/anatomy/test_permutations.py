@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from attacked_tables import marginals_by_counting
-from sfumato.methods.anatomy.law import permutations
-from sfumato.methods.anatomy.law.permutations import (
+from sfumato.methods.anatomy import permutations
+from sfumato.methods.anatomy.permutations import (
     LARGEST_EXACT,
     balanced_marginals,
     draw_permutations,

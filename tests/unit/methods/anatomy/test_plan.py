@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.anatomy.plan import intersect_buckets
+from sfumato.methods.anatomy.design import intersect_buckets
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,10 @@ import pickle
 import numpy as np
 import pytest
 
-from sfumato.laws.asking.interval_ends import Spread
-from sfumato.methods.anatomy.law.composition import BucketComposition
-from sfumato.methods.anatomy.law.rare_ends import RareEnds, moments_of_cells
-from sfumato.values.estimates import normal_quantile
+from sfumato.estimates.estimates import normal_quantile
+from sfumato.estimates.exact_intervals import Spread
+from sfumato.methods.anatomy.buckets import BucketComposition
+from sfumato.methods.anatomy.law import RareEnds, moments_of_cells
 
 BUCKETS = BucketComposition.from_pairs(
     np.repeat(np.arange(1, 6), 2), np.array([0, 1, 0, 1, 0, 2, 1, 2, 0, 1]), 3

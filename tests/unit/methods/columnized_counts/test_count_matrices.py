@@ -14,7 +14,7 @@ from exact.count_matrices import (
     sampling_delta,
     sampling_matrix,
 )
-from sfumato.methods.columnized_counts.law.count_matrices import matrix_row
+from sfumato.methods.columnized_counts.noisy_counts import matrix_row
 
 F = Fraction
 HALF = F(1, 2)

@@ -16,8 +16,8 @@ from sfumato import Schema, publish, read_table
 from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
+from sfumato.guarantees.k_anonymity import SemanticKAnonymity
+from sfumato.methods.columnized_counts.noisy_counts import NoisyTotal
 
 
 def test_published_rows_occur_at_least_k_times_and_were_there(tmp_path):

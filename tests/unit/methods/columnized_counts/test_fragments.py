@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sfumato.data.chunks import CodedBatch
+from sfumato.data.long_format import SparseUnits
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.kernels.units import SparseUnits
-from sfumato.methods.columnized_counts.law.columns import LongColumns, PublishedColumn
-from sfumato.methods.columnized_counts.law.fragments import SparseRecords, long_columns_of, read_records
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.columnized_counts.law import NoisyRows, SparseRecords, long_columns_of, read_records
+from sfumato.methods.columnized_counts.noisy_counts import LongColumns, NoisyCountMatrix, PublishedColumn
+from sfumato.schema import Attribute, Role, Schema
 
 MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
 # Column 1 holds one fragment (item 2 and 0, for nine people), column 2 two, column 3 none.

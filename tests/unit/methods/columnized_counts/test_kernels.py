@@ -9,32 +9,26 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from sfumato.chance.randomness import NoiseSource
+from sfumato.data.long_format import SparseUnits
 from sfumato.errors import DataError, MissingExtraError, ParameterError, TooLargeError
-from sfumato.methods.columnized_counts.kernels.clustering import (
-    columns_by_medoids,
-    overlapping_columns,
-    require_clustering,
-)
-from sfumato.methods.columnized_counts.kernels.fragments import (
-    count_fragments,
-    cut_into_fragments,
-    keyed_words,
-    truncate,
-)
-from sfumato.methods.columnized_counts.kernels.similarity import (
-    SparseUnits,
-    count_pairs,
-    noisy_pairs,
-    pair_sensitivity,
-    phi_squared,
-)
-from sfumato.methods.columnized_counts.kernels.wide_rows import (
+from sfumato.methods.columnized_counts.kernels import (
     FragmentTally,
     WideColumn,
     choose_columns,
+    columns_by_medoids,
+    count_fragments,
+    count_pairs,
+    cut_into_fragments,
+    keyed_words,
+    noisy_pairs,
+    overlapping_columns,
+    pair_sensitivity,
+    phi_squared,
+    require_clustering,
+    truncate,
 )
-from sfumato.values.schema import Attribute, Role
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role
 
 N = None
 RATINGS = [[5, 5, N, N], [5, 5, N, 1], [4, 4, N, N], [N, N, 2, 2], [3, N, 2, 2], [N, 4, 1, 1]]
@@ -223,7 +217,7 @@ def test_pair_counts_equal_brute_force_however_they_are_made(density):
 
 def test_more_units_than_float32_can_count_are_refused(monkeypatch):
     """A rounded count would break the sensitivity that noise is scaled to."""
-    monkeypatch.setattr("sfumato.methods.columnized_counts.kernels.similarity.LARGEST_EXACT", 6)
+    monkeypatch.setattr("sfumato.methods.columnized_counts.kernels.LARGEST_EXACT", 6)
     with pytest.raises(TooLargeError, match="fewer than 6 units"):
         count_pairs(sparse(RATINGS))
 
@@ -314,7 +308,7 @@ def test_a_tally_merges_batches():
 
 def test_a_tally_does_not_grow_with_batches(monkeypatch):
     """Many batches of the same rows are merged on the way, and none is lost."""
-    monkeypatch.setattr("sfumato.methods.columnized_counts.kernels.wide_rows.DISTINCT_HELD", 3)
+    monkeypatch.setattr("sfumato.methods.columnized_counts.kernels.DISTINCT_HELD", 3)
     tally = FragmentTally(1)
     for _ in range(10):
         tally.add(np.array([[0], [1], [1]]))

@@ -9,13 +9,12 @@ import pytest
 
 from noisy_rows import AGE, COLUMNS, CUT, JOB, LAW, LONG, MATRIX, NOISE, NOISY, ROWS, SEX, Given
 from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError
+from sfumato.estimates.counts import CountTable
+from sfumato.estimates.estimates import Certainty
 from sfumato.laws import LAWS
-from sfumato.methods.columnized_counts.law.columns import PublishedColumn
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.values.certainty import Certainty
-from sfumato.values.counts import CountTable
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.columnized_counts.law import NoisyRows
+from sfumato.methods.columnized_counts.noisy_counts import NoisyTotal, PublishedColumn
+from sfumato.query.selection import Selection, Tabulation
 
 SIXTY_LEFT_OUT = LAW.model_copy(update={"public_size": 207})
 
@@ -228,7 +227,7 @@ def test_the_law_survives_the_manifest():
 
 def test_a_table_too_large_for_memory_is_refused(monkeypatch):
     """Before it is made."""
-    monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_TABLE", 5)
     with pytest.raises(TooLargeError, match="6 cells"):
         LAW.estimate(ROWS, Tabulation(by=("sex", "job")))
 

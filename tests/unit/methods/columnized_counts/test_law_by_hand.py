@@ -8,12 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.methods.columnized_counts.law.columns import PublishedColumn
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import NoisyCountMatrix, _exp_bounds
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.data.chunks import CodedBatch
+from sfumato.methods.columnized_counts.law import NoisyRows
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix, PublishedColumn, _exp_bounds
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Attribute, Role, Schema
 
 MATRIX = NoisyCountMatrix(k=5, epsilon=2.0, delta=1e-5)
 

@@ -7,9 +7,9 @@ import pytest
 
 from noisy_rows import AGE, COLUMNS, CUT, JOB, NOISE, SEX, Given
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.values.certainty import Certainty
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.columnized_counts.noisy_counts import NoisyTotal
+from sfumato.query.selection import Selection, Tabulation
 
 KEPT = CUT.model_copy(update={"column_budget": None, "public_size": 90})
 """The same with every part of every row kept: all 90 are in the second column, 40 were left out of the first."""

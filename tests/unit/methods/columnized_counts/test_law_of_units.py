@@ -9,10 +9,9 @@ import pytest
 
 from noisy_rows import FRAGMENTS, LONG, MATRIX, NOISE
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.columnized_counts.law.columns import LongColumns
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.columnized_counts.law import NoisyRows
+from sfumato.methods.columnized_counts.noisy_counts import LongColumns, NoisyTotal
+from sfumato.query.selection import Selection, Tabulation
 
 
 def test_items_are_counted_in_the_smallest_column_they_are_in():

@@ -11,15 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact.count_matrices import exact_release_probabilities
-from sfumato.chance.exact_distributions import NUMBER_OF_WORDS
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError
-from sfumato.methods.columnized_counts.law import noisy_count_matrix
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import (
-    NoisyCountMatrix,
-    _release_curve,
-    certify_words,
-)
+from sfumato.methods.columnized_counts import noisy_counts as noisy_count_matrix
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix, _release_curve, certify_words
+from sfumato.randomness.streams import NUMBER_OF_WORDS, NoiseSource
 
 PAPER = NoisyCountMatrix(k=10, epsilon=1.0, delta=1e-5)
 

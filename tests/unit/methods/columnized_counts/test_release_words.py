@@ -8,14 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sfumato.chance.exact_distributions import NUMBER_OF_WORDS
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.columnized_counts.law import noisy_count_matrix
-from sfumato.methods.columnized_counts.law.noisy_count_matrix import (
-    NoisyCountMatrix,
-    _release_words,
-    certify_words,
-)
+from sfumato.methods.columnized_counts import noisy_counts as noisy_count_matrix
+from sfumato.methods.columnized_counts.noisy_counts import NoisyCountMatrix, _release_words, certify_words
+from sfumato.randomness.streams import NUMBER_OF_WORDS, NoiseSource
 
 WORD = NUMBER_OF_WORDS
 

@@ -7,9 +7,8 @@ import pytest
 
 from believed_cells import AGE, JOB, PRIOR, SEX, beliefs, people
 from noisy_rows import MATRIX, Given
-from sfumato.methods.columnized_counts.law.columns import PublishedColumn
-from sfumato.methods.columnized_counts.law.noisy_rows import NoisyRows
-from sfumato.methods.columnized_counts.law.row_beliefs import expected_copies
+from sfumato.methods.columnized_counts.law import NoisyRows, expected_copies
+from sfumato.methods.columnized_counts.noisy_counts import PublishedColumn
 
 SHOWN = {(1, 2, 0): 30, (1, 2, 2): 5, (0, 1, 1): 12, (0, 0, 0): 7}
 """Copies by sex, age and job; 5 is k."""

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from noisy_rows import MATRIX
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.chance.randomness import NoiseSource
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.methods.columnized_counts.law.promising import TRUNCATION_KEY, promised
-from sfumato.methods.columnized_counts.law.size import NoisyTotal
+from sfumato.methods.columnized_counts.law import TRUNCATION_KEY, promised
+from sfumato.methods.columnized_counts.noisy_counts import NoisyTotal
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.randomness.streams import NoiseSource
 
 
 def test_the_number_of_rows_is_drawn_around_the_true_one():

@@ -12,7 +12,7 @@ from sfumato.custody.plan import plan
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.methods.distribution_resampling import kernels
 from sfumato.methods.distribution_resampling.design import DistributionResampling
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 
 def test_only_values_that_occur_are_published(tmp_path):

@@ -7,10 +7,10 @@ import pytest
 
 from published_rows import PublishedRows, category_attribute
 from sfumato.errors import NotIdentifiableError, ParameterError
+from sfumato.estimates.estimates import Certainty
 from sfumato.methods.distribution_resampling.law import ResampledRows
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 ROWS = PublishedRows(
     (category_attribute("area", 2, Role.OTHER), category_attribute("job", 3)),

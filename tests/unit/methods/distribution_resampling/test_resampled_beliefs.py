@@ -9,7 +9,7 @@ from array_tables import ArrayTable
 from believed_cells import AGE, JOB, PRIOR, SEX, people
 from sfumato.errors import NotIdentifiableError
 from sfumato.methods.distribution_resampling.law import ResampledRows
-from sfumato.values.schema import Schema
+from sfumato.schema import Schema
 
 ROWS = ArrayTable(
     Schema(attributes=(SEX, AGE, JOB)),

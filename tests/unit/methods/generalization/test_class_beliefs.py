@@ -7,9 +7,9 @@ import pytest
 
 from array_tables import ArrayTable
 from believed_cells import AGE, JOB, PRIOR, SEX, people
-from sfumato.methods.generalization.law import GeneralizedRows, class_beliefs
-from sfumato.methods.generalization.law.class_beliefs import DISTANCE, PublishedClasses
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.generalization import law as class_beliefs
+from sfumato.methods.generalization.law import DISTANCE, GeneralizedRows, PublishedClasses
+from sfumato.schema import Attribute, Role, Schema
 
 AGES = np.array([[True, True, False], [False, True, True]])
 """Two classes over three ages that share the middle one, as local recoding makes them."""

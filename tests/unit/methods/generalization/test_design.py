@@ -12,13 +12,12 @@ import pytest
 
 import array_tables
 from sfumato import publish, read_table
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import ParameterError, SchemaError
-from sfumato.guarantees.semantic_k_anonymity import SemanticKAnonymity
-from sfumato.guarantees.t_closeness import TCloseness
+from sfumato.guarantees.k_anonymity import SemanticKAnonymity, TCloseness
 from sfumato.methods.base import METHODS
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.generalization.design import Generalization
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 # Guo 2010, table 2.1, with sexes and ages of its eight people.
 SCHEMA = Schema.from_toml("""

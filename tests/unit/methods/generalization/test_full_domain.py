@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.guarantees.l_diversity import diversity
-from sfumato.methods.generalization.kernels.full_domain import search_full_domain
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.arrays import MixedRadix
+from sfumato.guarantees.k_anonymity import diversity
+from sfumato.methods.generalization.kernels import Criterion, DistinctRows
+from sfumato.methods.generalization.search import search_full_domain
 
 LEVELS = [
     [np.arange(4), np.array([0, 0, 2, 2]), np.zeros(4, int)],

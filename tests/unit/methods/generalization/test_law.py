@@ -11,10 +11,10 @@ import pytest
 from allowed_tables import generalized
 from sfumato import publish, read_table
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.generalization.design.generalization import Generalization
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.generalization.design import Generalization
 from sfumato.methods.generalization.law import GeneralizedRows
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]
@@ -112,7 +112,7 @@ def law_with_nothing_left(suppressed):
 
 def test_dropped_rows_raise_the_upper_bound():
     """Two dropped rows could all satisfy a condition; by assumption they are like the others."""
-    from sfumato.values.selection import Selection, Tabulation
+    from sfumato.query.selection import Selection, Tabulation
 
     asked = Tabulation(where=Selection((("age", (0,)),)))
     estimate = law_with_nothing_left(2).estimate(Rows(8), asked)
@@ -124,7 +124,7 @@ def test_dropped_rows_raise_the_upper_bound():
 
 def test_an_unknown_number_of_dropped_rows_leaves_no_upper_bound():
     """A fixed recoding does not say how many it dropped."""
-    from sfumato.values.selection import Selection, Tabulation
+    from sfumato.query.selection import Selection, Tabulation
 
     estimate = law_with_nothing_left(None).estimate(Rows(8), Tabulation(where=Selection((("age", (0,)),))))
     assert estimate.bounds[1].tolist() == [math.inf]
@@ -133,7 +133,7 @@ def test_an_unknown_number_of_dropped_rows_leaves_no_upper_bound():
 
 def test_the_population_has_no_certain_bounds():
     """Only the table's own rows are bounded; the error of drawing comes on top."""
-    from sfumato.values.selection import Selection, Tabulation
+    from sfumato.query.selection import Selection, Tabulation
 
     asked = Tabulation(where=Selection((("age", (0,)),)))
     estimate = law_with_nothing_left(0).estimate(Rows(8), asked, target="population")
@@ -153,7 +153,7 @@ def test_covers_that_fit_no_attribute_are_refused(covers):
 @pytest.mark.parametrize("target", ["table", "population"])
 def test_a_release_without_rows_is_answered(target):
     """All five rows were dropped: nothing is known of them, and nothing is divided by zero."""
-    from sfumato.values.selection import Selection, Tabulation
+    from sfumato.query.selection import Selection, Tabulation
 
     asked = Tabulation(where=Selection((("age", (0,)),)))
     estimate = law_with_nothing_left(5).estimate(Rows(0), asked, target=target)
@@ -164,7 +164,7 @@ def test_a_release_without_rows_is_answered(target):
 
 def test_selections_that_share_rows_share_the_dropped_ones_too():
     """Eight rows over four ages and two dropped: under 10 and under 20 share all of the smaller, 2.5 rows of 10."""
-    from sfumato.values.selection import Selection
+    from sfumato.query.selection import Selection
 
     asked = (Selection((("age", (0,)),)), Selection((("age", (0, 1)),)))
     found = law_with_nothing_left(2).estimate_selections(Rows(8), asked)

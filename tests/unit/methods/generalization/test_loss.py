@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods.generalization.kernels.loss import information_loss
+from sfumato.methods.generalization.search import information_loss
 
 
 def test_nothing_generalized_costs_nothing():

@@ -6,12 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sfumato.data.coarsening.hierarchy import hierarchy_from_tree
-from sfumato.methods.generalization.kernels.domains import Nested, Ordered
-from sfumato.methods.generalization.kernels.mondrian import cut_boxes
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows
-from sfumato.values.mixed_radix import MixedRadix
-from sfumato.values.schema import Attribute, Role
+from sfumato.arrays import MixedRadix
+from sfumato.methods.generalization.kernels import Criterion, DistinctRows
+from sfumato.methods.generalization.search import Nested, Ordered, cut_boxes
+from sfumato.schema import Attribute, Role
+from sfumato.schema.hierarchies import hierarchy_from_tree
 
 WORK = Attribute(name="work", role=Role.QUASI_IDENTIFIER, categories=("a", "b", "c", "d"))
 DOMAINS = [Ordered(6), Nested(hierarchy_from_tree(WORK, {"ab": ["a", "b"], "c": [], "d": []}))]

@@ -6,9 +6,9 @@ from collections import Counter
 
 import numpy as np
 
-from sfumato.methods.generalization.kernels import rows as module
-from sfumato.methods.generalization.kernels.rows import DistinctRows
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.arrays import MixedRadix
+from sfumato.methods.generalization import kernels as module
+from sfumato.methods.generalization.kernels import DistinctRows
 
 
 def test_counting_in_batches_is_counting(monkeypatch):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sfumato.errors import TooLargeError
+from sfumato.estimates.counts import OccupiedCounts
 from sfumato.methods.generalization.law import GeneralizedRows
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Attribute, Role, Schema
 
 
 def attribute(name, size):
@@ -139,7 +139,7 @@ def test_published_values_form_a_tree_where_they_have_a_column():
 
 def test_a_table_too_large_for_memory_is_refused(monkeypatch):
     """By the values that were published, here 2 by 2."""
-    monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 3)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_TABLE", 3)
     with pytest.raises(TooLargeError, match="age, job has 4 cells"):
         law().estimate(Published(), Tabulation(by=("age", "job")))
 

@@ -12,16 +12,14 @@ from hypothesis import strategies as st
 
 from array_tables import ArrayTable
 from sfumato import Schema, publish, read_table
-from sfumato.data.coarsening.building import balanced_hierarchy, flat_hierarchy
-from sfumato.data.coarsening.hierarchy import hierarchy_from_tree
+from sfumato.arrays import MixedRadix, OccurringNumbers, radix_groups
 from sfumato.errors import ParameterError
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.methods.generalization.kernels import domains as domains_module
-from sfumato.methods.generalization.kernels.domains import Nested, Ordered
-from sfumato.methods.generalization.kernels.mondrian import cut_boxes, tighten
-from sfumato.methods.generalization.kernels.rows import Criterion, DistinctRows, WideRows
-from sfumato.values.mixed_radix import MixedRadix, OccurringNumbers, radix_groups
-from sfumato.values.schema import Attribute, Role
+from sfumato.methods.generalization import search as domains_module
+from sfumato.methods.generalization.design import Generalization
+from sfumato.methods.generalization.kernels import Criterion, DistinctRows, WideRows
+from sfumato.methods.generalization.search import Nested, Ordered, cut_boxes, tighten
+from sfumato.schema import Attribute, Role
+from sfumato.schema.hierarchies import balanced_hierarchy, flat_hierarchy, hierarchy_from_tree
 
 WORK = Attribute(name="work", role=Role.QUASI_IDENTIFIER, categories=("a", "b", "c", "d", "e"))
 SIZES = (6, 5)
@@ -78,13 +76,13 @@ def test_sorting_rows_cuts_as_counting_tables_does(table, k):
 def test_rows_by_column_are_those_by_number(table, k, rows_per_batch):
     """The same different rows with the same counts, and the same boxes, tight or not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.values.mixed_radix.LARGEST_GROUP", 2)
+        patch.setattr("sfumato.arrays.LARGEST_GROUP", 2)
         columns = columns_of(table)
         batches = [
             [each[start : start + rows_per_batch] for each in columns]
             for start in range(0, len(table), rows_per_batch)
         ]
-        patch.setattr("sfumato.methods.generalization.kernels.rows.KEYS_WAITING", 10)
+        patch.setattr("sfumato.methods.generalization.kernels.KEYS_WAITING", 10)
         wide = WideRows.count(SIZES, [3], batches)
     narrow = distinct(table)
     assert wide.counts.tolist() == narrow.counts.tolist()
@@ -105,7 +103,7 @@ def test_rows_by_column_are_those_by_number(table, k, rows_per_batch):
 def test_numbers_of_what_occurs_follow_its_order(rows):
     """Different rows have different numbers, in the order of rows, and what does not occur has none."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sfumato.values.mixed_radix.LARGEST_GROUP", 9)
+        patch.setattr("sfumato.arrays.LARGEST_GROUP", 9)
         groups = radix_groups([3] * 5)
     columns = np.array(rows).T
     words = np.stack(

@@ -7,11 +7,10 @@ import pytest
 
 from believed_cells import AGE, JOB, PRIOR, SEX, beliefs, people
 from noisy_rows import Given
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.methods.noisy_marginals.law import cell_beliefs
-from sfumato.methods.noisy_marginals.law.marginals import NoisyMarginal
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.values.selection import Tabulation
+from sfumato.methods.noisy_marginals import law as cell_beliefs
+from sfumato.methods.noisy_marginals.law import NoisyCounts, NoisyMarginal
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.noise import DiscreteLaplace
 
 SIZES = {"sex": 2, "age": 3, "job": 3}
 COUNTS = np.array([[[9, 4, -2], [30, 1, 0], [2, 2, 2]], [[0, 8, 5], [1, 1, 1], [17, -3, 6]]])

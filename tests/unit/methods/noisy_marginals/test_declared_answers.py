@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.noise import DiscreteLaplace
+from sfumato.data.chunks import CodedBatch
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.noisy_marginals.law.marginals import NoisyAnswer, NoisyMarginal
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.values.batches import CodedBatch
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.noisy_marginals.law import NoisyAnswer, NoisyCounts, NoisyMarginal
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))

@@ -11,16 +11,16 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import Schema, publish, read_table
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError
-from sfumato.methods.noisy_marginals.design.choice import (
+from sfumato.methods.noisy_marginals.design import (
     Measurement,
+    NoisyMarginals,
     choose_marginals,
     gaussian_noises,
     laplace_noises,
+    mean_size,
 )
-from sfumato.methods.noisy_marginals.design.noisy_marginals import NoisyMarginals
-from sfumato.methods.noisy_marginals.plan import mean_size
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace
 
 QUESTION = "sex = 'Female' AND job = 'Care'"
 

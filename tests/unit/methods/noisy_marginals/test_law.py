@@ -7,14 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.chance.noise import DiscreteLaplace
+from sfumato.data.chunks import CodedBatch
 from sfumato.errors import NotIdentifiableError, ParameterError, ReleaseDamagedError
-from sfumato.methods.noisy_marginals.law.marginals import NoisyAnswer, NoisyMarginal
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.values.batches import CodedBatch
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.noisy_marginals.law import NoisyAnswer, NoisyCounts, NoisyMarginal
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, categories=("young", "mid", "old"))

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.methods.noisy_marginals.law.marginal_effects import NoisyTable, combine_tables, sum_cells
+from sfumato.methods.noisy_marginals.law import NoisyTable, combine_tables, sum_cells
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 MARGINALS = [(("a", "b"), 1.0), (("b", "c"), 5.0), (("a", "c"), 2.5), (("b",), 0.7), (("a", "b", "c"), 9.0)]
@@ -85,7 +85,7 @@ def test_large_tables_carry_variances_only(monkeypatch):
     tables = tables_of(MARGINALS)
     weights = {name: np.eye(size) for name, size in SIZES.items()}
     whole = combine_tables(tables, weights)
-    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 5)
     large = combine_tables(tables, weights)
     assert large.covariance is None
     assert large.variances == pytest.approx(whole.variances)
@@ -112,9 +112,9 @@ def test_sums_of_some_categories_are_sums_of_the_combined_cells():
 def test_a_table_of_the_largest_size_still_has_its_covariance(monkeypatch):
     """Six cells with a limit of six, and none with a limit of five; the variances are the same."""
     tables, weights = tables_of(MARGINALS), {"a": np.eye(2), "b": np.eye(3)}
-    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 6)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 6)
     whole = combine_tables(tables, weights)
-    monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 5)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 5)
     large = combine_tables(tables, weights)
     assert whole.covariance is not None
     assert large.covariance is None

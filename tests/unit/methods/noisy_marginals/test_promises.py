@@ -6,11 +6,10 @@ import math
 
 import pytest
 
-from sfumato.chance.noise import DiscreteGaussian, DiscreteLaplace
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy
-from sfumato.guarantees.l_diversity import LDiversity
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.methods.noisy_marginals.law.promises import promises_of_noise
+from sfumato.guarantees.k_anonymity import LDiversity
+from sfumato.methods.noisy_marginals.law import NoisyCounts, promises_of_noise
+from sfumato.randomness.noise import DiscreteGaussian, DiscreteLaplace
 
 
 def by_relation(marginals, answers, delta=0.0):

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from noisy_rows import Given
-from sfumato.chance.noise import DiscreteLaplace
-from sfumato.methods.noisy_marginals.law.marginals import NoisyAnswer, NoisyMarginal
-from sfumato.methods.noisy_marginals.law.noisy_counts import NoisyCounts
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.noisy_marginals.law import NoisyAnswer, NoisyCounts, NoisyMarginal
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.noise import DiscreteLaplace
+from sfumato.schema import Attribute, Role
 
 SEX = Attribute(name="sex", role=Role.OTHER, categories=("F", "M"))
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))

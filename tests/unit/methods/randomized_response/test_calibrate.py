@@ -11,11 +11,18 @@ import pytest
 
 from sfumato import Schema, publish, read_table
 from sfumato.errors import GoalUnattainableError, ParameterError, QueryError
-from sfumato.guarantees.belief_bound import BeliefBound
+from sfumato.guarantees.amplification import BeliefBound
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
-from sfumato.methods.randomized_response.plan.calibrate import calibrate, risk_optimum
-from sfumato.methods.randomized_response.plan.goals import TotalEpsilon, goal_from
-from sfumato.methods.randomized_response.plan.optimum import Constraint, epsilons, least_loss, log_loss
+from sfumato.methods.randomized_response.plan import (
+    Constraint,
+    TotalEpsilon,
+    calibrate,
+    epsilons,
+    goal_from,
+    least_loss,
+    log_loss,
+    risk_optimum,
+)
 
 SCHEMA = Schema.from_toml("""
 [attributes.sex]
@@ -86,8 +93,8 @@ def test_two_parameters_reach_the_optimum(bound, sex, disease, loss):
 
 def test_nothing_on_a_grid_is_better_than_the_optimum():
     """Brute force: a hundred by a hundred diagonals that keep .5."""
-    from sfumato.chance.distortion import TwoValued
     from sfumato.guarantees.reconstruction_risk import reconstruction_risks
+    from sfumato.randomness.distortion import TwoValued
 
     counts = TABLE.count_by(["sex", "disease"]).counts
     best = math.inf

@@ -10,12 +10,11 @@ import pytest
 
 from samples import SCHEMA, people
 from sfumato import load_release, publish, read_table
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion
 from sfumato.errors import ParameterError, QueryError
 from sfumato.guarantees.reconstruction_risk import ReconstructionRisk
 from sfumato.methods.base import METHODS
-from sfumato.methods.randomized_response.design import RandomizedResponse
-from sfumato.methods.randomized_response.plan.accuracy import l2_error
+from sfumato.methods.randomized_response.design import RandomizedResponse, l2_error
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion
 
 SEX = ((0.9, 0.1), (0.3, 0.7))
 CERTAIN = ((1.0, 0.0), (0.4, 0.6))

@@ -13,9 +13,9 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.laws.asking import answer
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.laws.estimator import answer
+from sfumato.methods.randomized_response.law import PerturbedCounts
+from sfumato.query.selection import Selection, Tabulation
 
 KEPT = np.array([[0.98, 0.02], [0.06, 0.94]])
 INVERSE = np.linalg.inv(KEPT)
@@ -168,8 +168,8 @@ def test_answers_of_a_release_are_combined_as_their_counts_are():
     import pyarrow as pa
 
     from sfumato import RandomizedResponse, read_table
+    from sfumato.schema import Attribute, Role, Schema
     from sfumato.testing import release_in_memory
-    from sfumato.values.schema import Attribute, Role, Schema
 
     schema = Schema(
         attributes=(

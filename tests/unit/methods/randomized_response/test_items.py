@@ -13,12 +13,13 @@ import pytest
 from foreign import rewritten
 from samples import BASKETS, LONG_SCHEMA, baskets, ratings
 from sfumato import RandomizedResponse, Schema, load_release, plan, publish, read_table, write_report
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion
+from sfumato.custody.publish import in_memory
 from sfumato.errors import DataError, ParameterError, ReleaseDamagedError
-from sfumato.guarantees.item_differential_privacy import ItemDifferentialPrivacy
-from sfumato.release.verifying import verify_release
+from sfumato.guarantees.differential_privacy import ItemDifferentialPrivacy
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion
+from sfumato.release.verification import verify_release
 from sfumato.testing import check_method, release_in_memory
-from sfumato.testing.memory import as_asked, in_memory
+from sfumato.testing.queries import as_asked
 
 
 @pytest.fixture

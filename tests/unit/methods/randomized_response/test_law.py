@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from counted import Counted
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, contract, warner
 from sfumato.errors import ParameterError, ReleaseDamagedError, TooLargeError
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.certainty import Certainty
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion, contract, warner
+from sfumato.schema import Attribute, Role, Schema
 
 
 def attribute(name, size):
@@ -143,7 +143,7 @@ def test_variances_of_a_large_table_are_the_diagonal_of_the_covariance(monkeypat
     """The squared inverses give what the whole matrix has on its diagonal, for both targets."""
     for target in ("table", "population"):
         whole = LAW.estimate(THESIS, BOTH, target=target)
-        monkeypatch.setattr("sfumato.laws.asking.formula.LARGEST_COVARIANCE", 3)
+        monkeypatch.setattr("sfumato.laws.estimator.LARGEST_COVARIANCE", 3)
         diagonal = LAW.estimate(THESIS, BOTH, target=target)
         monkeypatch.undo()
         assert diagonal.covariance is None
@@ -209,7 +209,7 @@ def test_an_unknown_way_to_feasibility_is_refused():
 
 def test_a_joint_too_large_for_memory_is_refused_with_its_cells():
     """The number of cells, and how to ask for less."""
-    from sfumato.values.counts import empty_counts
+    from sfumato.estimates.counts import empty_counts
 
     with pytest.raises(TooLargeError, match=r"1,000,000,000 cells.*fewer attributes"):
         empty_counts([attribute(name, 1000) for name in ("a", "b", "c")])

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from counted import Counted
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, columns_of, contract
-from sfumato.methods.randomized_response.law.least_variances import _least_second_moments, least_variances
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.schema import Attribute, Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.methods.randomized_response.variances import _least_second_moments, least_variances
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion, columns_of, contract
+from sfumato.schema import Attribute, Role
 
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))
 PAY = Attribute(name="pay", role=Role.SENSITIVE, categories=("x", "y"))

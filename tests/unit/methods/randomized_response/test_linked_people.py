@@ -9,11 +9,11 @@ import pytest
 
 from array_tables import ArrayTable
 from believed_cells import AGE, JOB, PRIOR, SEX
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion
-from sfumato.laws.believing import Targets
-from sfumato.methods.randomized_response.law import linked_people
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.laws.posterior import Targets
+from sfumato.methods.randomized_response import law as linked_people
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 TOWN = Attribute(name="town", role=Role.QUASI_IDENTIFIER, categories=("x", "y", "z"))
 AGES = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.2, 0.5]])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from sfumato import RandomizedResponse, Schema, load_release, publish, read_table
-from sfumato.chance.distortion import TwoValued
+from sfumato.randomness.distortion import TwoValued
 
 SIZE, ROWS = 3_000, 20_000
 LARGEST_ENTRIES = 100 * SIZE

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from counted import Counted
-from sfumato.chance.distortion import UniformDistortion, warner
-from sfumato.methods.randomized_response.law import perturbed_rows
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import OccupiedCounts
+from sfumato.methods.randomized_response import law as perturbed_rows
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.query.selection import Tabulation
+from sfumato.randomness.distortion import UniformDistortion, warner
+from sfumato.schema import Attribute, Role, Schema
 
 AGE, SEX, JOB = (
     Attribute(name=name, role=Role.SENSITIVE, categories=tuple("abcd")[:size])

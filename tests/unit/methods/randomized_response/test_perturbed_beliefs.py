@@ -6,10 +6,11 @@ import numpy as np
 
 from array_tables import ArrayTable
 from believed_cells import AGE, JOB, PRIOR, SEX
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.laws.believing import Targets, group_pooling
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.values.schema import Schema
+from sfumato.laws import shrinkage as group_pooling
+from sfumato.laws.posterior import Targets
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Schema
 
 WOMEN = ArrayTable(
     Schema(attributes=(SEX, JOB)),

@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import DenseDistortion, UniformDistortion, warner
+from sfumato.data.long_format import LongTable
 from sfumato.errors import ReleaseDamagedError, TooLargeError
-from sfumato.methods.randomized_response.law.perturbed_items import (
-    PerturbedItems,
-    WideUnits,
-    promises_of_items,
-)
-from sfumato.values.counts import CountTable
-from sfumato.values.long_tables import LongTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.randomized_response.law import PerturbedItems, WideUnits, promises_of_items
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import DenseDistortion, UniformDistortion, warner
+from sfumato.schema import Attribute, Role, Schema
 
 MATRIX = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
 INVERSE = np.linalg.inv(MATRIX)
@@ -109,10 +105,10 @@ def test_errors_to_expect_of_a_basket_by_hand():
 
 def test_too_many_cells_are_refused(monkeypatch):
     """Two films of three ratings each are nine."""
-    monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 8)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_TABLE", 8)
     with pytest.raises(TooLargeError, match="9 cells"):
         LAW.estimate(Films(), Tabulation(by=("x", "y")))
-    monkeypatch.setattr("sfumato.laws.asking.questions.LARGEST_TABLE", 9)
+    monkeypatch.setattr("sfumato.laws.estimator.LARGEST_TABLE", 9)
     assert LAW.estimate(Films(), Tabulation(by=("x", "y"))).values.size == 9
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import TwoValued
-from sfumato.laws.asking import FewSteps, answer
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedCounts
-from sfumato.values.score_intervals import score_limits
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.exact_intervals import FewSteps
+from sfumato.estimates.intervals import score_limits
+from sfumato.laws.estimator import answer
+from sfumato.methods.randomized_response.law import PerturbedCounts
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import TwoValued
 
 KEPT = np.array([[0.9, 0.1], [0.05, 0.95]])
 """Of the second category 95 in a hundred are published as they are; of the first ten in a hundred become it."""

@@ -8,12 +8,11 @@ import pytest
 
 from sfumato import publish, read_table
 from sfumato.errors import DataError, ParameterError
-from sfumato.guarantees.k_anonymity import KAnonymity
-from sfumato.guarantees.l_diversity import LDiversity
+from sfumato.guarantees.k_anonymity import KAnonymity, LDiversity
+from sfumato.methods.anatomy.buckets import BucketComposition
 from sfumato.methods.anatomy.design import Anatomy
-from sfumato.methods.anatomy.law.composition import BucketComposition
-from sfumato.methods.generalization.design.generalization import Generalization
-from sfumato.values.schema import Schema
+from sfumato.methods.generalization.design import Generalization
+from sfumato.schema import Schema
 
 SCHEMA = Schema.from_toml("""
 [attributes.age]

@@ -7,8 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from sfumato.chance.distortion import TwoValued
-from sfumato.methods.randomized_response.law.variance_slopes import Axis, variance_slopes
+from sfumato.methods.randomized_response.variances import Axis, variance_slopes
+from sfumato.randomness.distortion import TwoValued
 
 DENSE = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.1, 0.6]])
 UNIFORM = TwoValued(0.6, 0.2)

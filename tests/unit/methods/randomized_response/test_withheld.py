@@ -7,10 +7,10 @@ import pytest
 
 from counted import Counted
 from sfumato.errors import NotIdentifiableError, ReleaseDamagedError
-from sfumato.methods.randomized_response.law.withheld import Withheld
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.randomized_response.law import Withheld
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("F", "M"))
 JOB = Attribute(name="job", role=Role.SENSITIVE, categories=("a", "b", "c"))

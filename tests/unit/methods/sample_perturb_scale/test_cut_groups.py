@@ -7,13 +7,12 @@ import pytest
 
 from array_tables import ArrayTable
 from sampled_rows import SCHEMA, law
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
-from sfumato.methods.sample_perturb_scale.law.group_frequencies import largest_frequencies
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import Certainty
+from sfumato.methods.sample_perturb_scale.law import SampledRows, largest_frequencies
+from sfumato.methods.sample_perturb_scale.variances import GroupBlocks
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 # So little perturbation that it adds nothing: what is left is the error of cutting and copying alone.
 UNPERTURBED = UniformDistortion(retention=1 - 1e-13, size=3)

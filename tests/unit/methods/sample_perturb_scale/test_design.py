@@ -11,12 +11,11 @@ import pytest
 from array_tables import ArrayTable, published
 from samples import SCHEMA, people
 from sfumato import publish, read_table
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import DataError, ParameterError
 from sfumato.methods.base import METHODS
-from sfumato.methods.sample_perturb_scale.design.merged_attributes import merge_schema
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.values.schema import MISSING_LABEL, Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale, merge_schema
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import MISSING_LABEL, Attribute, Role, Schema
 
 ADULT_ATTRIBUTES = ("education", "occupation", "race", "sex", "income")
 

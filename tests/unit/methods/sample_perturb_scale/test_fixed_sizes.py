@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods.sample_perturb_scale.law.fixed_sizes import Parts, fixed_by_group, fixed_leaning
+from sfumato.methods.sample_perturb_scale.variances import Parts, fixed_by_group, fixed_leaning
 
 
 def test_parts_of_different_groups_lean_by_themselves():

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from sfumato.methods.sample_perturb_scale.law.group_frequencies import largest_frequencies
+from sfumato.methods.sample_perturb_scale.law import largest_frequencies
 
 ESTIMATES = [[70.0, 20.0, 10.0], [3.0, 5.0, 12.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [9.0, 15.0, 6.0]]
 VARIANCES = [[30.0, 10.0, 20.0], [2.0, 1.0, 3.0], [0.1, 0.0, 0.2], [0.0, 0.0, 0.0], [4.0, 1.0, 2.0]]

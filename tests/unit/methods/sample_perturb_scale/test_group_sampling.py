@@ -8,20 +8,22 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
-from sfumato.chance.chosen_positions import ChosenPositions, PositionReader
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data import personal_groups
-from sfumato.data.personal_groups import CellParts, PersonalGroups
-from sfumato.data.portions import Portion
+from sfumato.data import equivalence_classes as personal_groups
+from sfumato.data.chunks import Portion
+from sfumato.data.equivalence_classes import CellParts, PersonalGroups
 from sfumato.errors import SourceError
-from sfumato.guarantees.reconstruction_privacy.guarantee import ReconstructionPrivacy
-from sfumato.methods.sample_perturb_scale.kernels.group_sampling import (
+from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
+from sfumato.methods.sample_perturb_scale.kernels import (
+    Copies,
+    PortionSampler,
     fixed_size_quotas,
     independent_quotas,
+    share_out,
     strict_group_sizes,
 )
-from sfumato.methods.sample_perturb_scale.kernels.sampled_portions import Copies, PortionSampler, share_out
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.randomness.quotas import ChosenPositions, PositionReader
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 PLACE = Attribute(name="place", role=Role.QUASI_IDENTIFIER, categories=tuple("abcd"))
 AGE = Attribute(name="age", role=Role.QUASI_IDENTIFIER, categories=tuple("xyz"))

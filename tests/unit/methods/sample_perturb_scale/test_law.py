@@ -7,13 +7,13 @@ import pytest
 
 from array_tables import ArrayTable, published
 from sampled_rows import DISTORTION, SCHEMA, law
-from sfumato.chance.randomness import NoiseSource
 from sfumato.errors import TooLargeError
-from sfumato.methods.randomized_response.law.perturbed_rows import PerturbedRows
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.randomized_response.law import PerturbedRows
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Attribute, Role, Schema
 
 TABULATIONS = [
     Tabulation(),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
-from sfumato.chance.distortion import UniformDistortion
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.sample_perturb_scale.law import SampledRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(
@@ -107,7 +107,7 @@ def test_slopes_of_groups_that_were_cut_end_at_what_the_largest_factor_allows(mo
     rows, by = release(a=100, b=40), Tabulation(by=("place", "job"))
     for sign in (1, -1):
         monkeypatch.setattr(
-            "sfumato.methods.sample_perturb_scale.law.sampling.Sampling.covariances_with_variances",
+            "sfumato.methods.sample_perturb_scale.variances.Sampling.covariances_with_variances",
             lambda *_given, sign=sign, **_more: np.full((3, 4), sign * 1e9),
         )
         slopes = CUT.formula(rows, [by]).spread(by)[1].reshape(3, 4)
@@ -116,7 +116,8 @@ def test_slopes_of_groups_that_were_cut_end_at_what_the_largest_factor_allows(mo
 
 def test_counts_of_groups_that_were_not_cut_are_judged_by_all_that_may_be_seen():
     """Twelve rows of one place, three of each job, kept with 5/8 and gained with 1/8; of a hundred that were cut nothing of the kind is known."""
-    from sfumato.laws.asking import FewSteps, answer
+    from sfumato.estimates.exact_intervals import FewSteps
+    from sfumato.laws.estimator import answer
 
     rows, by = release(a=12, b=100), Tabulation(by=("place", "job"))
     limits = CUT.formula(rows, [by]).limits(by, "table")

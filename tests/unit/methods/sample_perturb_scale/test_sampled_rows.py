@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
-from sfumato.chance.distortion import UniformDistortion
 from sfumato.errors import ReleaseDamagedError
-from sfumato.methods.sample_perturb_scale.law.group_frequencies import largest_frequencies
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.sample_perturb_scale.law import SampledRows, largest_frequencies
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 SEX = Attribute(name="sex", role=Role.QUASI_IDENTIFIER, categories=("f", "m", "x"))
 NOTE = Attribute(name="note", role=Role.OTHER, categories=("a", "b"))

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from array_tables import ArrayTable
-from sfumato.chance.distortion import UniformDistortion
+from sfumato.estimates.estimates import Certainty
 from sfumato.guarantees.reconstruction_privacy import ReconstructionPrivacy
-from sfumato.methods.sample_perturb_scale.law.group_blocks import GroupBlocks
-from sfumato.methods.sample_perturb_scale.law.sampled_rows import SampledRows
-from sfumato.methods.sample_perturb_scale.law.sampling import Sampling, Sums
-from sfumato.values.certainty import Certainty
-from sfumato.values.schema import Attribute, Role, Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.sample_perturb_scale.law import SampledRows
+from sfumato.methods.sample_perturb_scale.variances import GroupBlocks, Sampling, Sums
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.distortion import UniformDistortion
+from sfumato.schema import Attribute, Role, Schema
 
 RETENTION, SIZE = 0.5, 4
 UNSEEN_ROWS = 2

@@ -7,11 +7,7 @@ import pytest
 from scipy.stats import chi2, chi2_contingency
 
 from sfumato.errors import ParameterError
-from sfumato.methods.sample_perturb_scale.kernels.value_merging import (
-    chi_square_statistics,
-    critical_value,
-    merge_values,
-)
+from sfumato.methods.sample_perturb_scale.kernels import chi_square_statistics, critical_value, merge_values
 
 
 @pytest.mark.parametrize(

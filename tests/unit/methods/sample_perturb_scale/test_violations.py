@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 
 from sfumato import read_table
-from sfumato.methods.sample_perturb_scale.design.sample_perturb_scale import SamplePerturbScale
-from sfumato.methods.sample_perturb_scale.plan.violations import find_violations
-from sfumato.values.schema import Attribute, Role, Schema
+from sfumato.methods.sample_perturb_scale.design import SamplePerturbScale, find_violations
+from sfumato.schema import Attribute, Role, Schema
 
 SCHEMA = Schema(
     attributes=(

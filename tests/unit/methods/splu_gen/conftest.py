@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from published_rows import PublishedRows, category_attribute
-from sfumato.values.schema import Role
+from sfumato.schema import Role
 
 
 @pytest.fixture(scope="module")

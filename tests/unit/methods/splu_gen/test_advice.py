@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sfumato.methods.splu_gen.plan.advice import DecoyGoal, advise_gamma, poisson_error_probability
+from sfumato.methods.splu_gen.plan import DecoyGoal, advise_gamma, poisson_error_probability
 
 
 def test_the_paper_s_example_is_met_by_seven_and_more():

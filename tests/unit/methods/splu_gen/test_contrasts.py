@@ -7,10 +7,10 @@ import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError, ParameterError
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.model import DecoyModel
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.splu_gen.decoy_model import DecoyModel
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 AREA = category_attribute("area", 3, Role.OTHER)
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})

@@ -10,13 +10,14 @@ import pytest
 from published_rows import PublishedRows, category_attribute, selection
 from rows_left_out import added_by_rows_left_out
 from sfumato.errors import NotIdentifiableError
-from sfumato.laws.asking import unseen_variance
-from sfumato.methods.splu_gen.law import decoy_counts, several_decoys
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.values.certainty import Certainty
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.estimates.estimates import Certainty
+from sfumato.estimates.exact_intervals import unseen_variance
+from sfumato.methods.splu_gen import decoy_counts
+from sfumato.methods.splu_gen import decoy_counts as several_decoys
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
 ALONE = Tabulation(by=("job",))

@@ -12,15 +12,15 @@ import pytest
 
 from array_tables import published
 from sfumato import publish, read_table
-from sfumato.chance.randomness import NoiseSource
 from sfumato.custody.plan import plan
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError, SfumatoError
 from sfumato.guarantees.small_sum_privacy import homogeneous_error_probability, smallest_error_probability
 from sfumato.methods.base import METHODS
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Schema
 
 SIZE = 10
 SCHEMA = Schema.from_dict(

@@ -7,10 +7,10 @@ import pytest
 
 from nearest_rows import nearest
 from published_rows import PublishedRows, category_attribute
-from sfumato.methods.splu_gen.law import decoy_counts
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.splu_gen import decoy_counts
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
 

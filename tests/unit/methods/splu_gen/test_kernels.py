@@ -7,9 +7,9 @@ import itertools
 
 import numpy as np
 
-from sfumato.chance.partition import partition_rows
-from sfumato.chance.randomness import NoiseSource
-from sfumato.methods.splu_gen.kernels.decoys import draw_decoys, draw_on_counts
+from sfumato.methods.splu_gen.kernels import draw_decoys, draw_on_counts
+from sfumato.randomness.partitions import partition_rows
+from sfumato.randomness.streams import NoiseSource
 
 EXAMPLE = ["Hiv", "Flu", "Flu", "Fever", "Hiv", "Flu", "Fever", "Fever", "H5N1"]
 NAMES = sorted(set(EXAMPLE))

@@ -10,12 +10,11 @@ import pytest
 from published_rows import PublishedRows, category_attribute, selection
 from rows_left_out import added_by_rows_left_out
 from sfumato.errors import NotIdentifiableError, ParameterError
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
-from sfumato.values.certainty import Certainty
-from sfumato.values.estimates import normal_quantile
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.estimates.estimates import Certainty, normal_quantile
+from sfumato.methods.splu_gen.decoy_model import DecoyModel, covariance
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 AREA = category_attribute("area", 3, Role.OTHER)
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
@@ -303,7 +302,7 @@ def test_a_condition_that_every_value_satisfies_asks_nothing():
 )
 def test_every_answer_is_small_grey_or_large(published, estimate, error, kind):
     """By its size and by its own error."""
-    from sfumato.values.estimates import Estimates
+    from sfumato.estimates.estimates import Estimates
 
     notes = LAW.notes(published, selection(job=(0,)), Estimates(np.array([estimate]), np.array([error**2])))
     assert notes[0].startswith(kind)

@@ -9,13 +9,12 @@ import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
 from sfumato.errors import NotIdentifiableError
-from sfumato.methods.splu_gen.law.decoy_counts import left_out_variances
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.joint_cells import JointCells
-from sfumato.methods.splu_gen.law.model import DecoyModel, decoy_model
-from sfumato.values.counts import CountTable
-from sfumato.values.schema import Role
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.counts import CountTable
+from sfumato.methods.splu_gen.decoy_counts import left_out_variances
+from sfumato.methods.splu_gen.decoy_model import DecoyModel, JointCells, decoy_model
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Tabulation
+from sfumato.schema import Role
 
 LAW = DecoyRows(gamma_by_attribute={"job": 3, "pay": 2})
 LARGEST_FIRST = DecoyRows(gamma_by_attribute={"job": 3}, partition="largest-first")

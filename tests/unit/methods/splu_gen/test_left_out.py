@@ -9,10 +9,10 @@ import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
 from rows_left_out import added_by_rows_left_out
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.left_out import left_out_products, left_out_squares
-from sfumato.values.schema import Role
-from sfumato.values.selection import Selection, Tabulation
+from sfumato.methods.splu_gen.decoy_counts import left_out_products, left_out_squares
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Selection, Tabulation
+from sfumato.schema import Role
 
 SHARES = np.array([0.5, 0.3, 0.2])
 

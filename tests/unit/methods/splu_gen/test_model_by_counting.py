@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from nearest_rows import nearest
-from sfumato.methods.splu_gen.law.joint_cells import JointCells
-from sfumato.methods.splu_gen.law.model import DecoyModel, covariance
+from sfumato.methods.splu_gen.decoy_model import DecoyModel, JointCells, covariance
 
 VALUES, ROWS_EACH = 5, 100.0
 

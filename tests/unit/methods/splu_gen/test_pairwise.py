@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sfumato.methods.splu_gen.law.pairwise import (
-    iterate,
-    pairwise_count,
-    paper_fixed_point,
-    show_probability,
-)
+from sfumato.methods.splu_gen.law import iterate, pairwise_count, paper_fixed_point, show_probability
 
 HIV = np.array([[[4.0, 1.0], [3.0, 1.0]]])
 """Nine rows in groups of three; outside and inside P, without and with the value. The truth is 1."""

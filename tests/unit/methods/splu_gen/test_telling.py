@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from published_rows import category_attribute
-from sfumato.methods.splu_gen.law import telling
-from sfumato.methods.splu_gen.law.telling import PublicGroups, groupings, rarest_factors
-from sfumato.values.counts import OccupiedCounts
-from sfumato.values.query_writing import write_condition
-from sfumato.values.schema import Role
+from sfumato.estimates.counts import OccupiedCounts
+from sfumato.methods.splu_gen import law as telling
+from sfumato.methods.splu_gen.law import PublicGroups, groupings, rarest_factors
+from sfumato.query.text import write_condition
+from sfumato.schema import Role
 
 WARD, SEX, DISEASE = (
     category_attribute("ward", 3, Role.QUASI_IDENTIFIER),

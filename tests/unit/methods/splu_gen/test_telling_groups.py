@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sfumato.custody.plan import plan
-from sfumato.guarantees.odds_factor import odds_factor
+from sfumato.guarantees.small_sum_privacy import odds_factor
+from sfumato.methods.splu_gen.decoy_model import DecoyModel
 from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.methods.splu_gen.law.model import DecoyModel
 from sfumato.release.readme import readme_text
 from sfumato.report import write_report
 from sfumato.testing import release_in_memory

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from rows_left_out import added_by_rows_left_out
-from sfumato.attacks.small_sum import SmallSum
-from sfumato.chance.randomness import NoiseSource
+from sfumato.attacks.small_sums import SmallSum
 from sfumato.custody.plan import plan
-from sfumato.data.coded_rows import CodedRows
+from sfumato.data.engine import CodedRows
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import DataError, NotIdentifiableError, ParameterError
-from sfumato.methods.splu_gen.design import SPLUGen
-from sfumato.methods.splu_gen.design.count_phase import CountPhase
+from sfumato.methods.splu_gen.design import CountPhase, SPLUGen
+from sfumato.query.selection import Selection
+from sfumato.randomness.streams import NoiseSource
+from sfumato.schema import Schema
 from sfumato.testing import in_memory, release_in_memory
-from sfumato.values.schema import Schema
-from sfumato.values.selection import Selection
 
 GAMMA, VALUES = 10, 25
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from published_rows import PublishedRows, category_attribute, selection
-from sfumato.laws.asking import unseen_variance
-from sfumato.methods.splu_gen.law.decoy_rows import DecoyRows
-from sfumato.methods.splu_gen.law.unseen import UnseenValues
-from sfumato.values.schema import Role
-from sfumato.values.selection import Tabulation
+from sfumato.estimates.exact_intervals import unseen_variance
+from sfumato.methods.splu_gen.decoy_model import UnseenValues
+from sfumato.methods.splu_gen.law import DecoyRows
+from sfumato.query.selection import Tabulation
+from sfumato.schema import Role
 
 OF_ONE = float(unseen_variance(1 - (2 / 3) ** 3))
 """What the rule of three says of a value in groups of three."""

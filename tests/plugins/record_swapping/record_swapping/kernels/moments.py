@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.values.arrays import Floats
+from sfumato.arrays import Floats
 
 
 def mean_weight(rows: float, chosen: int) -> float:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.chance.randomness import NoiseSource
-from sfumato.data.portions import PILE, Portion, refuse_changed_table
-from sfumato.values.batches import CodedBatch
-from sfumato.values.mixed_radix import MixedRadix
+from sfumato.arrays import MixedRadix
+from sfumato.data.chunks import PILE, CodedBatch, Portion, refuse_changed_table
+from sfumato.randomness.streams import NoiseSource
 
 
 @dataclass(frozen=True)

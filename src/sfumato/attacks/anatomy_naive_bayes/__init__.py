@@ -1,5 +1,0 @@
-"""The attack that breaks Anatomy: naive Bayes learned from the release alone."""
-
-from sfumato.attacks.anatomy_naive_bayes.attack import AnatomyNaiveBayes
-
-__all__ = ["AnatomyNaiveBayes"]

@@ -1,1 +1,0 @@
-"""Coarser values that may stand for categories: hierarchies, and how they are built."""

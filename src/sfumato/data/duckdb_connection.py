@@ -1,0 +1,296 @@
+"""A DuckDB connection with interruptible queries and encrypted temporary files."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sfumato.atomic_files import HeldFolder, make_files_private
+from sfumato.errors import ParameterError
+from sfumato.progress import watcher
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# --------------------------------------------------------------------------------------------------
+# One DuckDB for its owner's life: opened at first use, shared by cursors, closed at the end.
+
+
+Settings = dict[str, str | bool | int | float | list[str]]
+
+SPILL = "sfumato-spill-"
+"""Begins the name of every folder that a connection spills to."""
+
+ENCIPHERED: Settings = {
+    "temp_file_encryption": True,
+    # Without an extension that would have to be downloaded, DuckDB's own cipher is all there is. It is called unsafe because
+    # its keys come from a generator that is no cryptographic one; docs/decisions/0029 says what that leaves.
+    "force_mbedtls_unsafe": True,
+}
+"""What exceeds memory goes to disk enciphered, with a key that is nowhere but in memory."""
+
+
+CAREFUL: Settings = {
+    # It packs values into as few bytes as the file says that they need. Where the file says wrong, they come out as others,
+    # or the process ends by a fault of memory.
+    "disabled_optimizers": "compressed_materialization",
+}
+"""What a file says of itself is not taken for true."""
+
+
+SMALL: Settings = {
+    **CAREFUL,
+    "threads": 1,
+    # A file may be replaced between two questions.
+    "enable_external_file_cache": False,
+}
+"""Of the one that is asked what files say of themselves."""
+
+
+_OPENING = threading.Lock()
+
+
+def small_cursor() -> DuckDBPyConnection:
+    """A cursor of a DuckDB that lives as long as the process, for questions whose answer is a few rows; whoever asks closes it.
+
+    Opening a DuckDB takes thirty times as long as reading the foot of a file. Nothing asked here may exceed memory: there is
+    no place to spill to.
+    """
+    with _OPENING:
+        return _small(os.getpid()).cursor()
+
+
+@functools.cache
+def _small(process: int) -> DuckDBPyConnection:
+    """Of this process; a forked one opens its own, since DuckDB's threads do not survive a fork."""
+    import duckdb
+
+    opened = duckdb.connect(config=SMALL)
+    # Before DuckDB's own module goes; the parent process closes its own.
+    atexit.register(lambda: opened.close() if os.getpid() == process else None)
+    return opened
+
+
+class KeptConnection:
+    """An in-memory DuckDB that opens itself when a cursor is asked for.
+
+    Opening takes far longer than a small query. Cursors may be used in several threads, one each. A copy
+    sent to another process opens its own; a forked process does too, since DuckDB's threads do not
+    survive a fork.
+
+    Parameters
+    ----------
+    settings
+        DuckDB's own, by name.
+    temporary_folder
+        Where a folder for what does not fit in memory is made; the system's place unless said otherwise.
+    """
+
+    def __init__(self, settings: Mapping[str, str], temporary_folder: Path | None) -> None:
+        self.settings = dict(settings)
+        self.temporary_folder = temporary_folder
+        self._opened: _Opened | None = None
+        self._lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[type[KeptConnection], tuple[dict[str, str], Path | None]]:
+        return KeptConnection, (self.settings, self.temporary_folder)
+
+    def cursor(self) -> DuckDBPyConnection:
+        """A new cursor; whoever asks closes it."""
+        with self._lock:
+            cursor = self._open().connection.cursor()
+        # How far a query is can be asked for; DuckDB's own bar would print into the data result on stdout.
+        # Cursors do not inherit the settings.
+        cursor.execute("set enable_progress_bar = true")
+        cursor.execute("set enable_progress_bar_print = false")
+        return cursor
+
+    def declare(self, statements: Mapping[str, str]) -> None:
+        """Run statements that declare something for all cursors, by its name, each once."""
+        if not statements:
+            return
+        with self._lock:
+            opened = self._open()
+            for name, statement in statements.items():
+                if name not in opened.declared:
+                    opened.connection.execute(statement)
+                    opened.declared.add(name)
+
+    def _open(self) -> _Opened:
+        if self._opened is None or self._opened.process != os.getpid():
+            self._opened = _Opened(self.settings, self.temporary_folder)
+            # Also at the interpreter's exit, before DuckDB's own module goes.
+            weakref.finalize(self, self._opened.close)
+        return self._opened
+
+    def close(self) -> None:
+        """Give everything back; the next cursor opens anew."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+            self._opened = None
+
+
+class _Opened:
+    """What must be given back: the connection and the folder it spills to."""
+
+    def __init__(self, settings: Mapping[str, str], temporary_folder: Path | None) -> None:
+        import duckdb
+
+        self.process = os.getpid()
+        parent = Path(tempfile.gettempdir()) if temporary_folder is None else temporary_folder
+        # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
+        try:
+            self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+        except OSError:
+            raise ParameterError(
+                f"no folder for temporary files can be made in {str(parent)!r}. Name another by --temp-dir, one that exists, may "
+                "be written and has room.",
+                parameter="temporary_folder",
+            ) from None
+        make_files_private(self.spill.path)
+        chosen: Settings = {**settings, **CAREFUL, **ENCIPHERED, "temp_directory": str(self.spill.path)}
+        self.connection: DuckDBPyConnection = duckdb.connect(config=chosen)
+        self.declared: set[str] = set()
+        self._is_closed = False
+
+    def close(self) -> None:
+        if self.process != os.getpid() or self._is_closed:
+            # The parent process closes its own.
+            return
+        self._is_closed = True
+        self.connection.close()
+        self.spill.close()
+
+
+# --------------------------------------------------------------------------------------------------
+# Waiting for DuckDB so that Ctrl-C stops it at once and whoever watches sees how far it is.
+#
+# A query runs in a thread of its own while the main thread, which alone receives signals, waits in Python. In
+# other threads
+# it just runs: the main thread stops those.
+
+
+Result = TypeVar("Result")
+
+SECONDS_BETWEEN_LOOKS = 0.2
+"""How often the progress of a query is looked at."""
+
+
+class PatientCursor:
+    """A DuckDB cursor whose queries can be interrupted and watched.
+
+    Parameters
+    ----------
+    cursor
+        DuckDB's own.
+    phase
+        What a watcher is told that it does.
+    """
+
+    def __init__(self, cursor: DuckDBPyConnection, phase: str) -> None:
+        self._cursor = cursor
+        self._phase = phase
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+    def execute(self, statement: str) -> PatientCursor:
+        """Run a statement; its result is fetched from the cursor."""
+        self._wait(lambda: self._cursor.execute(statement))
+        return self
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row of the result."""
+        return self._wait(self._cursor.fetchone)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows of the result."""
+        return self._wait(self._cursor.fetchall)
+
+    def sql(self, statement: str) -> PatientRelation:
+        """A query that runs when its result is asked for."""
+        return PatientRelation(self._cursor.sql(statement), self._wait)
+
+    def _wait(self, work: Callable[[], Result]) -> Result:
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        done = threading.Event()
+        outcome: list[Result] = []
+        failure: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                outcome.append(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised again in the waiting thread
+                failure.append(error)
+            finally:
+                done.set()
+
+        thread = threading.Thread(target=run, name="sfumato-query", daemon=True)
+        thread.start()
+        found, is_shown = watcher(), False
+        try:
+            while not done.wait(SECONDS_BETWEEN_LOOKS):
+                if found is not None:
+                    is_shown = True
+                    percent = self._cursor.query_progress()
+                    found.show(self._phase, max(percent, 0.0), 100.0 if percent >= 0 else None)
+        except BaseException:
+            # Ctrl-C, or the signal to end: the query must not go on behind the back of whoever stopped it.
+            self._cursor.interrupt()
+            thread.join()
+            raise
+        finally:
+            # A phase of somebody else, of which this query is one of many steps, goes on.
+            if found is not None and is_shown:
+                found.finish()
+        thread.join()
+        if failure:
+            raise failure[0]
+        return outcome[0]
+
+
+class PatientRelation:
+    """A query whose result can be interrupted and watched."""
+
+    def __init__(self, relation: Any, wait: Callable[[Callable[[], Any]], Any]) -> None:
+        self._relation = relation
+        self._wait = wait
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows of the result."""
+        return list(self._wait(self._relation.fetchall))
+
+    def fetch_numpy(self) -> dict[str, Any]:
+        """The whole result, an array for each column; masked where it holds NULL."""
+        found: dict[str, Any] = self._wait(self._relation.fetchnumpy)
+        return found
+
+    def to_arrow_reader(self, rows_per_batch: int) -> PatientReader:
+        """The result in batches."""
+        return PatientReader(self._wait(lambda: self._relation.to_arrow_reader(rows_per_batch)), self._wait)
+
+
+class PatientReader:
+    """Arrow batches, each of which can be interrupted and watched."""
+
+    def __init__(self, reader: Any, wait: Callable[[Callable[[], Any]], Any]) -> None:
+        self._reader = reader
+        self._wait = wait
+
+    def read_all(self) -> Any:
+        """All batches as one table."""
+        return self._wait(self._reader.read_all)
+
+    def __iter__(self) -> Iterator[Any]:
+        batches = iter(self._reader)
+        while (batch := self._wait(lambda: next(batches, None))) is not None:
+            yield batch

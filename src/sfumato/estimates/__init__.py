@@ -1,0 +1,1 @@
+"""Counts, estimates with covariance, confidence intervals and answers."""

@@ -1,1 +1,0 @@
-"""Drawing decoys on counts, and dealing them to rows."""

@@ -1,1 +1,0 @@
-"""What to expect of decoys, and which gamma to choose."""

@@ -1,0 +1,1 @@
+"""The query language: text, conditions, selections of rows."""

@@ -1,0 +1,1 @@
+"""Random bits, exact samplers, noise, distortion matrices and random partitions."""

@@ -1,1 +1,0 @@
-"""Plain values that flow between the layers: schemas, questions, counts, estimates, answers."""
