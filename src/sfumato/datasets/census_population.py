@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import tomllib
 from dataclasses import dataclass
+from importlib import resources
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -11,171 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 # --------------------------------------------------------------------------------------------------
-# The make-believe population behind the census-like table: names, shares and ties, as plain data.
-#
-# The numbers are rounded impressions of a large country, not estimates of a real one. They exist to
-# give a table the skew and the dependencies that make publishing it hard: one dominating country and
-# a long tail, occupations tied to schooling and sex, salaries tied to occupation and age.
-
-
-AGES = tuple(range(17, 94))
-
-SEXES = ("Female", "Male")
-SEX_SHARES = (0.51, 0.49)
-
-EDUCATIONS = (
-    "No schooling",
-    "Grades 1-4",
-    "Grades 5-8",
-    "Grade 9",
-    "Grade 10",
-    "Grade 11",
-    "Grade 12 without diploma",
-    "High school diploma",
-    "Some college",
-    "Associate degree",
-    "Bachelor degree",
-    "Master degree",
-    "Professional degree",
-    "Doctorate",
-)
-"""In order of schooling; the position is the level that occupations and salaries refer to."""
-
-EDUCATION_SHARES = (1.0, 0.8, 2.0, 1.4, 2.0, 2.4, 2.0, 27.0, 21.0, 8.5, 20.0, 8.8, 1.5, 1.6)
-
-MARITALS = (
-    "Married",
-    "Married with absent spouse",
-    "Separated",
-    "Divorced",
-    "Widowed",
-    "Never married",
-)
+# Categories, shares and dependencies of the population; ``census_population.toml`` says what each number is.
 
 
 class Race(NamedTuple):
-    """A race with its share of the population and how likely each origin is within it."""
+    """A race, its share of the population, and factors on the shares of countries by origin."""
 
     name: str
     share: float
     origins: dict[str, float]
-    """Origin to a factor on its countries' shares; an origin not named has ``OTHER_ORIGIN``."""
-
-
-OTHER_ORIGIN = 0.02
-"""Nobody is ruled out anywhere: every race is found, if rarely, in every country of birth."""
-
-RACES = (
-    Race("White", 72.0, {"home": 1.0, "western": 1.3, "latin": 0.7, "middle east": 1.0}),
-    Race("Black", 12.6, {"home": 1.0, "caribbean": 3.0, "africa": 6.0}),
-    Race("American Indian or Alaska Native", 0.9, {"home": 1.0, "latin": 0.5}),
-    Race("Chinese", 1.4, {"home": 0.006, "china": 1.0, "southeast asia": 0.05}),
-    Race("Japanese", 0.4, {"home": 0.004, "japan": 3.0}),
-    Race(
-        "Other Asian or Pacific Islander",
-        4.2,
-        {"home": 0.01, "south asia": 1.0, "southeast asia": 1.0, "korea": 1.0},
-    ),
-    Race("Other race", 5.6, {"home": 0.12, "latin": 2.0, "caribbean": 0.8}),
-    Race("Two races", 2.6, {"home": 1.0, "latin": 0.6, "caribbean": 0.6, "japan": 0.8}),
-    Race("Three or more races", 0.3, {"home": 1.0, "caribbean": 0.3}),
-)
-
-ORIGIN_SCHOOLING = {
-    "home": 0.0,
-    "latin": -2.6,
-    "caribbean": -0.8,
-    "western": 0.6,
-    "china": 0.4,
-    "japan": 0.9,
-    "korea": 0.9,
-    "southeast asia": 0.1,
-    "south asia": 1.8,
-    "middle east": 0.7,
-    "africa": 0.3,
-}
-"""Levels of education by which people of an origin are above or below the others."""
 
 
 class Country(NamedTuple):
-    """A country of birth: how many of ten thousand people were born there, and its origin."""
+    """A country of birth: its share in ten thousand people, and its origin."""
 
     name: str
     share: float
     origin: str
-
-
-COUNTRIES = (
-    Country("United States", 8650, "home"),
-    Country("Mexico", 360, "latin"),
-    Country("India", 85, "south asia"),
-    Country("China", 80, "china"),
-    Country("Philippines", 65, "southeast asia"),
-    Country("Puerto Rico", 50, "latin"),
-    Country("El Salvador", 45, "latin"),
-    Country("Vietnam", 43, "southeast asia"),
-    Country("Cuba", 41, "caribbean"),
-    Country("Dominican Republic", 37, "caribbean"),
-    Country("Guatemala", 34, "latin"),
-    Country("South Korea", 33, "korea"),
-    Country("Colombia", 26, "latin"),
-    Country("Canada", 26, "western"),
-    Country("Honduras", 25, "latin"),
-    Country("Jamaica", 25, "caribbean"),
-    Country("Haiti", 22, "caribbean"),
-    Country("United Kingdom", 22, "western"),
-    Country("Germany", 18, "western"),
-    Country("Brazil", 15, "latin"),
-    Country("Venezuela", 15, "latin"),
-    Country("Peru", 14, "latin"),
-    Country("Ecuador", 14, "latin"),
-    Country("Poland", 13, "western"),
-    Country("Nigeria", 13, "africa"),
-    Country("Russia", 13, "western"),
-    Country("Pakistan", 12, "south asia"),
-    Country("Iran", 12, "middle east"),
-    Country("Ukraine", 11, "western"),
-    Country("Japan", 11, "japan"),
-    Country("Italy", 10, "western"),
-    Country("Bangladesh", 8, "south asia"),
-    Country("Thailand", 8, "southeast asia"),
-    Country("Nicaragua", 8, "latin"),
-    Country("Ethiopia", 8, "africa"),
-    Country("Guyana", 8, "caribbean"),
-    Country("Hong Kong", 7, "china"),
-    Country("Iraq", 7, "middle east"),
-    Country("Trinidad and Tobago", 7, "caribbean"),
-    Country("Egypt", 6, "middle east"),
-    Country("Ghana", 6, "africa"),
-    Country("Portugal", 6, "western"),
-    Country("France", 6, "western"),
-    Country("Argentina", 6, "latin"),
-    Country("Romania", 5, "western"),
-    Country("Laos", 5, "southeast asia"),
-    Country("Cambodia", 5, "southeast asia"),
-    Country("Greece", 4, "western"),
-    Country("Ireland", 4, "western"),
-    Country("Israel", 4, "middle east"),
-    Country("Turkey", 4, "middle east"),
-    Country("Lebanon", 4, "middle east"),
-    Country("Kenya", 4, "africa"),
-    Country("Spain", 4, "western"),
-    Country("Myanmar", 4, "southeast asia"),
-    Country("Nepal", 4, "south asia"),
-    Country("South Africa", 3.5, "africa"),
-    Country("Costa Rica", 3, "latin"),
-    Country("Panama", 3, "latin"),
-    Country("Chile", 3, "latin"),
-    Country("Bolivia", 3, "latin"),
-    Country("Netherlands", 3, "western"),
-    Country("Indonesia", 3, "southeast asia"),
-    Country("Australia", 3, "western"),
-    Country("Afghanistan", 3, "middle east"),
-    Country("Morocco", 2.5, "africa"),
-    Country("Hungary", 2, "western"),
-    Country("Serbia", 1.5, "western"),
-    Country("Sweden", 1.5, "western"),
-)
 
 
 class Occupation(NamedTuple):
@@ -184,97 +38,32 @@ class Occupation(NamedTuple):
     name: str
     share: float
     schooling: float
-    """The usual level of education, a position in ``EDUCATIONS``."""
     schooling_spread: float
-    """How many levels around the usual one are common."""
     women: float
-    """Share of women."""
     entry: float
-    """How much likelier a person under 25 is to be in it than an older one."""
     salary: float
-    """Usual yearly salary in thousands."""
     sector: str
 
 
-OCCUPATIONS = (
-    Occupation("Chief executive", 1.1, 10.4, 1.2, 0.28, 0.05, 140, "company"),
-    Occupation("General manager", 3.2, 9.4, 1.5, 0.36, 0.30, 84, "company"),
-    Occupation("Financial manager", 1.3, 10.2, 1.1, 0.53, 0.20, 92, "company"),
-    Occupation("School principal", 0.9, 11.2, 0.8, 0.63, 0.05, 82, "school"),
-    Occupation("Health services manager", 0.8, 10.4, 1.1, 0.70, 0.10, 78, "care"),
-    Occupation("Human resources specialist", 1.3, 9.9, 1.2, 0.72, 0.40, 62, "company"),
-    Occupation("Accountant", 2.0, 10.3, 0.9, 0.60, 0.45, 66, "company"),
-    Occupation("Financial analyst", 0.7, 10.5, 0.8, 0.40, 0.60, 86, "company"),
-    Occupation("Software developer", 2.1, 10.5, 1.0, 0.20, 0.60, 102, "company"),
-    Occupation("Computer support specialist", 1.4, 9.2, 1.2, 0.26, 0.80, 60, "company"),
-    Occupation("Civil engineer", 1.0, 10.6, 0.8, 0.15, 0.40, 86, "company"),
-    Occupation("Electrical engineer", 0.9, 10.6, 0.9, 0.11, 0.40, 94, "company"),
-    Occupation("Engineering technician", 0.8, 8.8, 1.0, 0.19, 0.60, 56, "company"),
-    Occupation("Research scientist", 0.8, 12.8, 0.9, 0.46, 0.20, 80, "state"),
-    Occupation("Social worker", 1.2, 10.6, 0.9, 0.81, 0.35, 46, "public"),
-    Occupation("Clergy", 0.5, 11.0, 1.5, 0.20, 0.20, 46, "care"),
-    Occupation("Lawyer", 1.1, 12.1, 0.4, 0.37, 0.02, 122, "own"),
-    Occupation("College professor", 1.3, 12.5, 0.9, 0.48, 0.10, 72, "state"),
-    Occupation("Elementary school teacher", 3.0, 10.5, 0.8, 0.80, 0.35, 49, "school"),
-    Occupation("Secondary school teacher", 1.4, 10.7, 0.7, 0.58, 0.30, 53, "school"),
-    Occupation("Teaching assistant", 1.2, 8.2, 1.1, 0.89, 1.50, 22, "school"),
-    Occupation("Artist or designer", 1.6, 9.8, 1.3, 0.50, 0.80, 48, "own"),
-    Occupation("Physician", 0.9, 12.3, 0.4, 0.36, 0.01, 178, "own"),
-    Occupation("Registered nurse", 2.7, 9.9, 0.9, 0.89, 0.35, 64, "care"),
-    Occupation("Health technician", 1.9, 9.0, 1.0, 0.73, 0.70, 44, "care"),
-    Occupation("Home health aide", 2.5, 6.9, 1.7, 0.88, 1.00, 24, "care"),
-    Occupation("Medical assistant", 1.2, 8.2, 0.9, 0.90, 1.10, 31, "care"),
-    Occupation("Police officer", 1.0, 8.9, 1.0, 0.15, 0.30, 63, "public"),
-    Occupation("Firefighter", 0.5, 8.6, 0.9, 0.05, 0.40, 60, "public"),
-    Occupation("Security guard", 1.1, 7.6, 1.2, 0.23, 1.10, 30, "company"),
-    Occupation("Cook", 2.3, 6.2, 1.9, 0.41, 2.60, 22, "company"),
-    Occupation("Waiter", 2.2, 7.4, 1.3, 0.69, 5.00, 20, "company"),
-    Occupation("Cleaner", 3.4, 5.3, 2.3, 0.45, 1.00, 23, "company"),
-    Occupation("Groundskeeper", 1.0, 5.6, 2.1, 0.06, 1.40, 26, "own"),
-    Occupation("Childcare worker", 1.2, 7.7, 1.4, 0.95, 2.00, 20, "own"),
-    Occupation("Hairdresser", 0.9, 7.7, 0.9, 0.88, 1.00, 25, "own"),
-    Occupation("Retail salesperson", 3.6, 7.8, 1.3, 0.51, 3.50, 27, "company"),
-    Occupation("Cashier", 2.8, 6.9, 1.5, 0.73, 5.00, 18, "company"),
-    Occupation("Sales representative", 1.6, 9.1, 1.3, 0.28, 0.60, 64, "company"),
-    Occupation("Real estate agent", 0.9, 9.0, 1.3, 0.55, 0.20, 56, "own"),
-    Occupation("Secretary", 3.2, 8.2, 1.1, 0.95, 0.70, 36, "company"),
-    Occupation("Customer service agent", 2.2, 8.1, 1.1, 0.66, 2.00, 33, "company"),
-    Occupation("Bookkeeper", 1.4, 8.4, 1.0, 0.88, 0.50, 38, "company"),
-    Occupation("Farm worker", 0.9, 2.6, 2.2, 0.21, 1.60, 20, "farm"),
-    Occupation("Construction labourer", 1.8, 5.4, 2.1, 0.03, 1.30, 33, "own"),
-    Occupation("Carpenter", 1.2, 6.3, 1.7, 0.02, 0.90, 36, "own"),
-    Occupation("Electrician", 0.9, 7.6, 1.0, 0.02, 0.90, 51, "company"),
-    Occupation("Car mechanic", 1.2, 7.0, 1.2, 0.02, 1.20, 39, "company"),
-    Occupation("Assembly line worker", 2.6, 6.4, 1.8, 0.37, 1.20, 32, "company"),
-    Occupation("Truck driver", 2.9, 6.9, 1.4, 0.05, 0.60, 42, "company"),
+_POPULATION = tomllib.loads(
+    resources.files("sfumato.datasets").joinpath("census_population.toml").read_text("utf-8")
 )
 
-WORKCLASSES = (
-    "Private company",
-    "Non-profit organisation",
-    "Local government",
-    "State government",
-    "Federal government",
-    "Self-employed",
-    "Unpaid family work",
-)
-
-SECTOR_WORKCLASSES = {
-    "company": (86.0, 3.0, 2.5, 1.8, 1.7, 4.8, 0.2),
-    "public": (10.0, 8.0, 52.0, 21.0, 8.0, 0.9, 0.1),
-    "school": (13.0, 12.0, 62.0, 10.0, 1.0, 1.9, 0.1),
-    "state": (28.0, 19.0, 3.0, 38.0, 9.0, 2.9, 0.1),
-    "care": (57.0, 27.0, 4.5, 5.0, 2.5, 3.8, 0.2),
-    "own": (54.0, 3.0, 2.0, 1.5, 1.0, 38.0, 0.5),
-    "farm": (61.0, 1.0, 0.5, 0.5, 0.3, 29.0, 7.7),
-}
-"""Weights of ``WORKCLASSES`` in each sector of occupations."""
+AGES = tuple(range(_POPULATION["ages"][0], _POPULATION["ages"][1] + 1))
+SEXES, SEX_SHARES = zip(*_POPULATION["sexes"], strict=True)
+EDUCATIONS, EDUCATION_SHARES = zip(*_POPULATION["educations"], strict=True)
+MARITALS = tuple(_POPULATION["maritals"])
+OTHER_ORIGIN = _POPULATION["other_origin"]
+RACES = tuple(Race(*row) for row in _POPULATION["races"])
+ORIGIN_SCHOOLING = _POPULATION["origin_schooling"]
+COUNTRIES = tuple(Country(*row) for row in _POPULATION["countries"])
+OCCUPATIONS = tuple(Occupation(*row) for row in _POPULATION["occupations"])
+WORKCLASSES = tuple(_POPULATION["workclasses"])
+WORKCLASS_PAY = tuple(_POPULATION["workclass_pay"])
+SECTOR_WORKCLASSES = _POPULATION["sector_workclasses"]
 
 SELF_EMPLOYED_GROWTH = 0.02
 """Growth of the weight of self-employment with each year of age past 17."""
-
-WORKCLASS_PAY = (0.0, -0.06, -0.02, -0.01, 0.10, -0.05, -2.5)
-"""Shift of the log salary in each of ``WORKCLASSES``."""
 
 SCHOOLING_PAY = 0.045
 """Shift of the log salary for each level of education, within an occupation."""
