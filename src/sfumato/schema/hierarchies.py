@@ -7,7 +7,7 @@ import heapq
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -32,7 +32,7 @@ from sfumato.text import listed, parse_json, parse_toml
 
 
 ROOT = "*"
-"""Label of the node that stands for any value."""
+"""Label of the node that stands for any value, unless a category is called so (:func:`root_beside`)."""
 
 Tree = Mapping[str, Any]
 """A label to its children: a mapping of the same kind, or a list of leaves; empty for a leaf."""
@@ -159,6 +159,20 @@ class Hierarchy(Frozen):
             yield from self._lines(each, indent + ("    " if is_last else "│   "))
 
 
+def root_beside(labels: Iterable[str]) -> str:
+    """Label of a root that is none of the labels: as many ``*`` as that takes.
+
+    Examples
+    --------
+    >>> root_beside(["F", "M"]), root_beside(["*", "M"])
+    ('*', '**')
+    """
+    root, taken = ROOT, set(labels)
+    while root in taken:
+        root += ROOT
+    return root
+
+
 def members_of_labels(level: Sequence[str]) -> dict[str, tuple[int, ...]]:
     """Codes that share each label of a level."""
     found: dict[str, list[int]] = {}
@@ -186,7 +200,7 @@ def hierarchy_from_tree(attribute: Attribute, tree: Tree) -> Hierarchy:
     """
     top = dict(tree)
     if len(top) != 1 or not _children(next(iter(top.values()))):
-        top = {ROOT: top}
+        top = {root_beside(attribute.labels): top}
     root_label, branches = next(iter(top.items()))
     paths = list(_walk(branches, (root_label,)))
     problems = list(_problems(attribute, root_label, paths))
@@ -286,7 +300,7 @@ def hierarchy_from_covers(
         if len(cover) > 1 or label != attribute.labels[cover[0]]
     }
     whole = frozenset(range(attribute.size))
-    root = groups.pop(whole, ROOT)
+    root = groups.pop(whole, root_beside(attribute.labels))
     are_nested = all(a.isdisjoint(b) or a < b or b < a for a, b in itertools.combinations(groups, 2))
     texts = [root, *groups.values(), *attribute.labels]
     if not are_nested or len(set(texts)) < len(texts):
@@ -632,7 +646,12 @@ def frequency_hierarchy(
         }
         take = fanout
     return hierarchy_from_tree(
-        attribute, {ROOT: {group_label(attribute, codes): tree[codes] for codes in sorted(tree)}}
+        attribute,
+        {
+            root_beside(attribute.labels): {
+                group_label(attribute, codes): tree[codes] for codes in sorted(tree)
+            }
+        },
     )
 
 
@@ -694,7 +713,8 @@ def _from_levels(
     """A hierarchy from group numbers of every category at each level; None is in no group before the root."""
     made = [attribute.labels]
     taken: dict[str, tuple[int, ...]] = {text: (code,) for code, text in enumerate(attribute.labels)}
-    taken[ROOT] = tuple(range(attribute.size))
+    root = root_beside(attribute.labels)
+    taken[root] = tuple(range(attribute.size))
     for number, level in enumerate(levels):
         texts = list(attribute.labels)
         for group, codes in members_of_labels([str(group) for group in level]).items():
@@ -707,4 +727,4 @@ def _from_levels(
             for code in codes:
                 texts[code] = text
         made.append(tuple(texts))
-    return Hierarchy(attribute=attribute.name, levels=(*made, (ROOT,) * attribute.size))
+    return Hierarchy(attribute=attribute.name, levels=(*made, (root,) * attribute.size))

@@ -15,6 +15,8 @@ from sfumato.schema.hierarchies import (
     flat_hierarchy,
     frequency_hierarchy,
     group_label,
+    hierarchy_from_covers,
+    hierarchy_from_tree,
     interval_hierarchy,
     read_hierarchy_form,
 )
@@ -49,6 +51,31 @@ def test_built_hierarchies_are_complete(attribute, fanout):
     for hierarchy in (flat_hierarchy(attribute), balanced_hierarchy(attribute, fanout)):
         assert hierarchy.levels[0] == attribute.labels
         assert hierarchy.covers[hierarchy.root] == tuple(range(attribute.size))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        flat_hierarchy,
+        lambda each: balanced_hierarchy(each, 2),
+        lambda each: frequency_hierarchy(each, [9, 5, 2], 2),
+    ],
+)
+def test_a_category_called_like_the_root_stays_a_category(build):
+    """A survey's mark for "not stated" may be an asterisk; the root gets another label."""
+    attribute = Attribute(name="reason", role=Role.QUASI_IDENTIFIER, categories=("*", "work", "study"))
+    hierarchy = build(attribute)
+    assert hierarchy.levels[0] == ("*", "work", "study")
+    assert hierarchy.levels[-1] == ("**",) * 3
+    assert hierarchy_from_tree(attribute, hierarchy.to_tree()).levels == hierarchy.levels
+
+
+def test_published_values_with_a_category_called_like_the_root_form_a_tree():
+    """The recovered hierarchy has a root of its own."""
+    attribute = Attribute(name="reason", role=Role.QUASI_IDENTIFIER, categories=("*", "work", "study"))
+    hierarchy = hierarchy_from_covers(attribute, ["*", "known"], [(0,), (1, 2)])
+    assert hierarchy is not None
+    assert hierarchy.levels == (("*", "work", "study"), ("*", "known", "known"), ("**",) * 3)
 
 
 def test_missing_ages_stay_apart_from_intervals():
