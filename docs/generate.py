@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from pathlib import Path
@@ -62,6 +63,26 @@ def schema_keys(prefix: str) -> str:
     return "\n".join(parts)
 
 
+def source_tree(prefix: str) -> str:
+    """A line for each file of the package: its name, and the first line of its docstring."""
+    del prefix
+    lines = ["```"]
+
+    def add(folder: Path, depth: int) -> None:
+        entries = [each for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").exists()]
+        for each in sorted(entries, key=lambda each: (each.is_dir(), each.name)):
+            if each.name == "__init__.py" and depth:
+                continue
+            purpose = ast.get_docstring(ast.parse((each / "__init__.py" if each.is_dir() else each).read_text("utf-8")))
+            name = "  " * depth + each.name + "/" * each.is_dir()
+            lines.append(f"{name:<28} {(purpose or '').splitlines()[0]}")
+            if each.is_dir():
+                add(each, depth + 1)
+
+    add(ROOT / "src" / "sfumato", 0)
+    return "\n".join([*lines, "```"])
+
+
 def filled(text: str, prefix: str) -> str:
     """A page with its tables made anew."""
     for mark, table in (
@@ -69,6 +90,7 @@ def filled(text: str, prefix: str) -> str:
         ("attacks", attacks_table),
         ("guarantees", guarantees_table),
         ("schema", schema_keys),
+        ("tree", source_tree),
     ):
         pattern = rf"(<!-- {mark}: begin -->\n).*?(<!-- {mark}: end -->)"
         content = table(prefix)
@@ -83,6 +105,7 @@ def main() -> int:
     stale = []
     for path, prefix in (
         (ROOT / "README.md", "docs/methods/"),
+        (ROOT / "CONTRIBUTING.md", ""),
         (ROOT / "docs" / "methods" / "index.md", ""),
         (ROOT / "docs" / "attacks" / "index.md", ""),
         (ROOT / "docs" / "promises.md", ""),
