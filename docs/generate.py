@@ -69,11 +69,15 @@ def source_tree(prefix: str) -> str:
     lines = ["```"]
 
     def add(folder: Path, depth: int) -> None:
-        entries = [each for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").exists()]
+        entries = [
+            each for each in folder.iterdir() if each.suffix == ".py" or (each / "__init__.py").exists()
+        ]
         for each in sorted(entries, key=lambda each: (each.is_dir(), each.name)):
             if each.name == "__init__.py" and depth:
                 continue
-            purpose = ast.get_docstring(ast.parse((each / "__init__.py" if each.is_dir() else each).read_text("utf-8")))
+            purpose = ast.get_docstring(
+                ast.parse((each / "__init__.py" if each.is_dir() else each).read_text("utf-8"))
+            )
             name = "  " * depth + each.name + "/" * each.is_dir()
             lines.append(f"{name:<28} {(purpose or '').splitlines()[0]}")
             if each.is_dir():

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato.analysis
-import sfumato.schema.attribute
+import sfumato.estimates
 from samples import LONG_SCHEMA, SCHEMA, people, ratings
 from sfumato import ColumnizedCounts, NoisyMarginals, RandomizedResponse, read_table
 from sfumato.release.verbs import Analyses
@@ -74,8 +74,8 @@ EXAMPLES = {
 
 
 def result_types():
-    """Every kind of result in the analyses and the values."""
-    for package in (sfumato.analysis, sfumato.schema.attribute):
+    """Every kind of result in the analyses and the estimates."""
+    for package in (sfumato.analysis, sfumato.estimates):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     found, left = set(), [Tabular]

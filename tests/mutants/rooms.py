@@ -23,6 +23,8 @@ ROOMS = {
 }
 GATED = ("laws", "guarantees")
 """Rooms whose score is required."""
+PRIVATE_HALF = {"design", "count_phase", "plan"}
+"""Files of a method that hold no formulas."""
 # What every law shares is tried by the laws that use it; what is believed through a law, by what all of them share.
 TESTS_OF_USERS = {"laws": ("tests/unit/methods/*/test_law*.py", "tests/unit/methods/*/test_*beliefs.py")}
 BELIEFS = ("tests/unit/laws/test_*.py", "tests/unit/attacks/test_posterior.py")
@@ -51,19 +53,17 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
     """The tests of a file, those most likely to see a slip in it first.
 
     The unit tests named after the file or its folders, the other unit tests of the mirrored folder, statistical
-    tests and properties named after anything in its folder (for a method: the method's folder), its doctests. What
-    designs and plans do with a law or a kernel is no test of it. A quick trial leaves out statistics and properties.
+    tests and properties named after anything in its folder (for a method: the method's folder), its doctests. A
+    quick trial leaves out statistics and properties.
     """
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     folder = ROOT / "tests/unit" / Path(*parts[:-1])
     while not folder.is_dir():
         folder = folder.parent
     unit = sorted(folder.rglob("test_*.py")) if folder != ROOT / "tests/unit" else []
-    unit = [
-        path
-        for path in unit
-        if path.stem.removeprefix("test_").partition("_of_")[0] not in _private_half(parts)
-    ]
+    # What designs and plans do with a law or a kernel is no test of it.
+    private = PRIVATE_HALF if parts[0] == "methods" else set()
+    unit = [path for path in unit if path.stem.removeprefix("test_").partition("_of_")[0] not in private]
     own = [f"test_{part}" for part in reversed(parts)]
     unit.sort(key=lambda path: own.index(path.stem) if path.stem in own else len(own))
     unit += [path for pattern in TESTS_OF_USERS.get(parts[0], ()) for path in sorted(ROOT.glob(pattern))]
@@ -82,14 +82,3 @@ def own_tests(file: Path, *, is_quick: bool = False) -> list[Path]:
         patterns = WIDE_TESTS.get("laws" if is_law else parts[0], ())
         wide += [path for pattern in patterns for path in sorted(ROOT.glob(pattern))]
     return [path.relative_to(ROOT) for path in (*unit, *wide, ROOT / file)]
-
-
-def _private_half(parts: tuple[str, ...]) -> set[str]:
-    """Names of modules and folders of a method that hold no formulas: those of its design and its plan alone."""
-    if parts[0] != "methods" or parts[2] in {"design", "plan"}:
-        return set()
-    private, public = (
-        {path.stem for half in halves for path in (ROOT / PACKAGE / Path(*parts[:2])).glob(f"{half}/**/*.py")}
-        for halves in (("design", "plan"), ("law", "kernels"))
-    )
-    return {"design", "plan"} | private - public

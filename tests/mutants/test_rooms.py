@@ -24,7 +24,7 @@ def test_every_file_of_a_room_has_tests(room):
 def test_the_tests_named_after_a_file_come_first():
     """Most slips are seen by the first file of tests."""
     tests = own_tests(Path("src/sfumato/randomness/noise.py"))
-    assert tests[0] == Path("tests/unit/chance/test_noise.py")
+    assert tests[0] == Path("tests/unit/randomness/test_noise.py")
     assert Path("tests/statistical/test_noise.py") in tests
 
 
@@ -35,8 +35,7 @@ def test_a_method_is_tested_by_what_is_named_after_anything_in_its_folder():
     assert Path("tests/statistical/test_splu_gen.py") in tests
     assert Path("tests/statistical/test_anatomy.py") not in tests
     assert Path("tests/unit/methods/splu_gen/test_design.py") not in tests
-    assert Path("tests/unit/methods/splu_gen/test_advice.py") not in tests
-    # A name that both halves have is one of formulas.
+    assert Path("tests/unit/methods/splu_gen/test_plan.py") not in tests
     assert Path("tests/unit/methods/splu_gen/test_telling.py") in tests
 
 
