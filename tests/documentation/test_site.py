@@ -108,7 +108,7 @@ def test_formulas_are_drawn_or_told(spoiled):
     ("written", "shown"),
     [
         (
-            ":func:<code>~sfumato.data.table.read_table</code>",
+            ":func:<code>~sfumato.data.private_table.read_table</code>",
             '<a href="#sfumato.read_table"><code>read_table</code></a>',
         ),
         (
@@ -120,7 +120,7 @@ def test_formulas_are_drawn_or_told(spoiled):
             '<a href="#sfumato.Design.publish"><code>publish</code></a>',
         ),
         (":meth:<code>publish</code>", "<code>publish</code>"),
-        (":func:<code>~sfumato.plan.goals.goal_from</code>", "<code>goal_from</code>"),
+        (":func:<code>~sfumato.plan.goal_from</code>", "<code>goal_from</code>"),
         ("a :func: without a name", "a :func: without a name"),
     ],
 )
