@@ -21,8 +21,9 @@ import numpy.typing as npt
 from sfumato.data.arrow import row_writer
 from sfumato.data.chunks import PILE, CodedBatch, PileStep, Portion, RowStep, refuse_changed_table
 from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.exchange import Blob, Meeting, Parcels, from_bytes, to_bytes
-from sfumato.data.distributed.splits import AtRest, veiled
+from sfumato.data.distributed.exchange import Blob, Meeting, Parcels, blob_name, from_bytes, to_bytes
+from sfumato.data.distributed.splits import AtRest
+from sfumato.data.encryption import Encryption
 from sfumato.errors import DataError, ParameterError
 from sfumato.randomness.streams import NoiseSource
 from sfumato.release.manifest import Format, Part, TableEntry
@@ -96,7 +97,7 @@ class PartsWriter:
         self, table: PublishedTable, rows: MadeRows, folder: Path, files: int, looked: Parcels
     ) -> TableEntry:
         order = self.noise.named(f"order of {table.name}")
-        waiting = self.noise.named(f"rows of {table.name} that wait to meet")
+        waiting = Encryption()
         # How the rows are made may be large, and is of no use to whoever writes them. Tasks may run in another folder.
         nothing = dataclasses.replace(table, rows=DrawnRows(_no_rows))
         write = WritePart(nothing, folder.absolute(), order, self.look(table.name), looked)
@@ -173,7 +174,7 @@ class DealRows:
     files
         Files that the table is written to.
     waiting
-        Veils rows that must meet first, which are private still; None where they are published as they are dealt.
+        Encrypts rows that must meet first, which are private still; None where they are published as they are dealt.
     """
 
     step: RowStep[Any]
@@ -182,7 +183,7 @@ class DealRows:
     types: Mapping[str, Any]
     order: NoiseSource
     files: int
-    waiting: NoiseSource | None
+    waiting: Encryption | None
 
     def for_number(self, number: int) -> DealRows:
         """With the share of one portion."""
@@ -217,12 +218,8 @@ class DealRows:
         for pile, columns in _dealt(held):
             content = to_bytes(columns)
             if self.waiting is not None:
-                content = veiled(content, _veil(self.waiting, pile, number, part))
+                content = self.waiting.encrypt(content, blob_name(pile, number, part))
             yield Blob(pile, number, part, content)
-
-
-def _veil(waiting: NoiseSource, pile: int, origin: int, part: int) -> NoiseSource:
-    return waiting.named(f"{origin} {part} {pile}")
 
 
 def _published(batch: CodedBatch, types: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
@@ -266,7 +263,7 @@ class GatherRows:
     types: Mapping[str, Any]
     order: NoiseSource
     files: int
-    waiting: NoiseSource
+    waiting: Encryption
 
     def for_number(self, number: int) -> GatherRows:
         """With the share of one pile."""
@@ -275,7 +272,7 @@ class GatherRows:
     def __call__(self, pile: int, blobs: Sequence[Blob]) -> Iterator[Blob]:
         """What goes to each file."""
         rows = from_bytes(
-            veiled(each.content, _veil(self.waiting, pile, each.origin, each.part)) for each in blobs
+            self.waiting.decrypt(each.content, blob_name(pile, each.origin, each.part)) for each in blobs
         )
         if not rows.codes:
             refuse_changed_table()

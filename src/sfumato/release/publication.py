@@ -23,6 +23,7 @@ from sfumato.data.chunks import (
     rebatched,
     run_steps,
 )
+from sfumato.data.encryption import EncryptedFile
 from sfumato.laws import Law
 from sfumato.randomness.streams import NoiseSource, NoiseStream
 from sfumato.schema import Schema
@@ -145,7 +146,7 @@ Columns = dict[str, npt.NDArray[Any]]
 
 
 class Piles:
-    """Piles of rows, one file for each where they outgrow memory.
+    """Piles of rows, one encrypted file for each where they outgrow memory.
 
     Parameters
     ----------
@@ -153,9 +154,6 @@ class Piles:
         Where files may be put.
     number
         Number of piles.
-    cipher
-        Veils what waits on disk, where that is more than will be published: the files are of no use without
-        the key, which is nowhere but in memory.
     bytes_in_memory
         Columns kept in memory before they go to disk; ``BYTES_IN_MEMORY`` when not given.
     """
@@ -165,18 +163,14 @@ class Piles:
         folder: Path,
         number: int,
         *,
-        cipher: NoiseSource | None = None,
         bytes_in_memory: int | None = None,
     ) -> None:
         self.folder = folder
-        self.cipher = cipher
         self.bytes_in_memory = BYTES_IN_MEMORY if bytes_in_memory is None else bytes_in_memory
         self._types: dict[str, np.dtype[Any]] = {}
         self._held: list[list[Columns]] = [[] for _ in range(number)]
         self._bytes_held = 0
-        # Rows of each run of columns that was written, and the streams that veil what is written next.
-        self._stored: list[list[int]] = [[] for _ in range(number)]
-        self._veils = [self._veil(pile) for pile in range(number)]
+        self._files: dict[int, EncryptedFile] = {}
 
     def deal(self, columns: Columns, pile_of: npt.NDArray[Any]) -> None:
         """Put each row on a pile."""
@@ -209,42 +203,28 @@ class Piles:
         for pile, parts in enumerate(self._held):
             if not parts:
                 continue
-            with self._path(pile).open("ab") as file:
-                for name in self._types:
-                    column = np.concatenate([part[name] for part in parts])
-                    _veiled(column.view(np.uint8), self._veils[pile]).tofile(file)
-            self._stored[pile].append(column.size)
+            if pile not in self._files:
+                self._files[pile] = EncryptedFile(self._path(pile))
+            columns = (np.concatenate([part[name] for part in parts]) for name in self._types)
+            self._files[pile].append(column.view(np.uint8).data for column in columns)
             parts.clear()
         self._bytes_held = 0
 
     def _from_disk(self, pile: int) -> list[Columns]:
-        runs, self._stored[pile] = self._stored[pile], []
-        if not runs:
+        file = self._files.pop(pile, None)
+        if file is None:
             return []
-        veil = self._veil(pile)
-        with self._path(pile).open("rb") as file:
-            parts: list[Columns] = [
-                {
-                    name: _veiled(np.fromfile(file, np.uint8, rows * kind.itemsize), veil).view(kind)
-                    for name, kind in self._types.items()
-                }
-                for rows in runs
-            ]
+        # A run of columns for each time that memory was full.
+        columns = zip(itertools.cycle(self._types.items()), file.read(), strict=False)
+        arrays = ((name, np.frombuffer(content, kind)) for (name, kind), content in columns)
+        parts: list[Columns] = []
+        while run := dict(itertools.islice(arrays, len(self._types))):
+            parts.append(run)
         self._path(pile).unlink()
         return parts
 
-    def _veil(self, pile: int) -> NoiseStream | None:
-        return None if self.cipher is None else self.cipher.stream(pile)
-
     def _path(self, pile: int) -> Path:
         return self.folder / str(pile)
-
-
-def _veiled(content: npt.NDArray[np.uint8], veil: NoiseStream | None) -> npt.NDArray[np.uint8]:
-    """The bytes and a keystream, one on the other; doing it twice with the same stream lifts it."""
-    if veil is None:
-        return content
-    return content ^ veil.words(-(-content.size // 8)).view(np.uint8)[: content.size]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -291,9 +271,7 @@ def _gathered(
 ) -> Iterator[CodedBatch]:
     """Rows put on the piles that their step named, then made pile by pile."""
     with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as waiting:
-        # What waits here is private still.
-        cipher = noise.named("rows that wait to meet")
-        piles = Piles(Path(waiting), len(shares), cipher=cipher, bytes_in_memory=BYTES_WAITING)
+        piles = Piles(Path(waiting), len(shares), bytes_in_memory=BYTES_WAITING)
         for batch in made:
             columns = {name: column for name, column in batch.codes.items() if name != PILE}
             piles.deal(columns, batch.codes[PILE])
@@ -325,7 +303,7 @@ def in_random_order(
 
     Each row is dealt to one of the piles independently, then every pile is shuffled and the piles are
     laid end to end: the same as sorting all rows by independent random keys. Piles that outgrow memory
-    are kept in the folder; what is in them is what will be published, in an order that says nothing.
+    are kept in the folder, encrypted.
 
     Parameters
     ----------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import pickle
 from collections import Counter, defaultdict
@@ -15,14 +14,12 @@ from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from sfumato.arrays import Integers
 from sfumato.data.chunks import CodedBatch
-from sfumato.data.distributed.splits import veiled
+from sfumato.data.encryption import Encryption
 from sfumato.errors import ParameterError
 from sfumato.estimates.counts import OccupiedCounts
-from sfumato.randomness.streams import NoiseSource
 from sfumato.schema import Attribute
 
 # --------------------------------------------------------------------------------------------------
@@ -38,6 +35,11 @@ class Blob(NamedTuple):
     origin: int
     part: int
     content: bytes
+
+
+def blob_name(pile: int, origin: int, part: int) -> str:
+    """The name under which the content of a blob is encrypted."""
+    return f"{origin} {part} {pile}"
 
 
 class DealStep(Protocol):
@@ -132,14 +134,10 @@ def from_bytes(contents: Iterable[bytes]) -> CodedBatch:
 
 
 # --------------------------------------------------------------------------------------------------
-# What tasks are given: files in a folder of the job's own, enciphered, with the key in the task alone.
+# What tasks are given: files in a folder of the job's own, encrypted, with the key in the task alone.
 #
-# What a task carries itself is small, because Spark writes large ones to disk as they are; and what is in a
-# parcel,
-# such as the key of the noise, or counts, is of no use to whoever finds the file.
+# What a task carries itself is small, because Spark writes large ones to disk as they are.
 
-
-NONCE_BYTES = 12
 
 CANNOT_BE_SENT = (
     "these rows come through something that only this process has, such as its standard input, and tasks elsewhere cannot "
@@ -155,14 +153,14 @@ class Parcels:
     ----------
     folder
         That every task can reach.
-    key
+    encryption
         Of this job alone.
     home
         Where this process is: from there whoever named files meant them.
     """
 
     folder: Path
-    key: bytes
+    encryption: Encryption
     home: Path
 
     def __repr__(self) -> str:
@@ -171,10 +169,10 @@ class Parcels:
     @classmethod
     def of(cls, folder: Path) -> Self:
         """With a fresh key."""
-        return cls(folder.absolute(), AESGCM.generate_key(256), Path.cwd())
+        return cls(folder.absolute(), Encryption(), Path.cwd())
 
     def put(self, name: str, value: Any) -> None:
-        """Leave a value for a task, once under a name: what makes the cipher differ between parcels is their names.
+        """Leave a value for a task, once under a name.
 
         Raises
         ------
@@ -185,7 +183,7 @@ class Parcels:
             plain = pickle.dumps(value, protocol=5)
         except (pickle.PicklingError, TypeError, AttributeError):
             raise ParameterError(CANNOT_BE_SENT, parameter="engine") from None
-        content = AESGCM(self.key).encrypt(_nonce(name), plain, name.encode())
+        content = self.encryption.encrypt(plain, name)
         path = self.folder / name
         path.touch(mode=0o600, exist_ok=False)
         path.write_bytes(content)
@@ -193,7 +191,7 @@ class Parcels:
     def take(self, name: str) -> Any:
         """What was left under a name; a parcel that was touched is refused before it is opened."""
         content = (self.folder / name).read_bytes()
-        plain = AESGCM(self.key).decrypt(_nonce(name), content, name.encode())
+        plain = self.encryption.decrypt(content, name)
         return pickle.loads(plain)  # noqa: S301 - authenticated: nobody else has the key
 
     @contextmanager
@@ -213,10 +211,6 @@ class Parcels:
             yield
         finally:
             moved.__exit__(None, None, None)
-
-
-def _nonce(name: str) -> bytes:
-    return hashlib.sha256(name.encode()).digest()[:NONCE_BYTES]
 
 
 # --------------------------------------------------------------------------------------------------
@@ -260,14 +254,14 @@ class DealCombinations:
         How many of the first attributes decide the pile.
     piles
         Number of piles.
-    cipher
-        Veils what is on its way, which is private.
+    encryption
+        Of what is on its way, which is private.
     """
 
     attributes: tuple[Attribute, ...]
     together: int
     piles: int
-    cipher: NoiseSource
+    encryption: Encryption
 
     def for_number(self, number: int) -> DealCombinations:
         """The same for every split."""
@@ -287,7 +281,7 @@ class DealCombinations:
             chosen = pile_of == pile
             columns = {str(place): each[chosen] for place, each in enumerate(found.codes)}
             content = to_bytes({**columns, COUNT: found.counts[chosen]})
-            yield Blob(pile, number, 0, veiled(content, _veil(self.cipher, number, pile)))
+            yield Blob(pile, number, 0, self.encryption.encrypt(content, blob_name(pile, number, 0)))
 
     def _piles(self, found: OccupiedCounts) -> Integers:
         """The same pile for the same codes, whichever split they are of."""
@@ -306,14 +300,14 @@ class AddCombinations:
 
     Parameters
     ----------
-    attributes, cipher
+    attributes, encryption
         As for :class:`DealCombinations`.
     finish
         What is told of the sums.
     """
 
     attributes: tuple[Attribute, ...]
-    cipher: NoiseSource
+    encryption: Encryption
     finish: Callable[[OccupiedCounts], Any]
 
     def for_number(self, number: int) -> AddCombinations:
@@ -323,15 +317,13 @@ class AddCombinations:
 
     def __call__(self, pile: int, blobs: Sequence[Blob]) -> Any:
         """What is told of the pile."""
-        rows = from_bytes(veiled(each.content, _veil(self.cipher, each.origin, pile)) for each in blobs)
+        rows = from_bytes(
+            self.encryption.decrypt(each.content, blob_name(pile, each.origin, each.part)) for each in blobs
+        )
         if not rows.codes:
             return self.finish(added(self.attributes, []))
         codes = tuple(rows.codes[str(place)] for place in range(len(self.attributes)))
         return self.finish(added(self.attributes, [(codes, rows.codes[COUNT])]))
-
-
-def _veil(cipher: NoiseSource, origin: int, pile: int) -> NoiseSource:
-    return cipher.named(f"{origin} {pile}")
 
 
 @dataclass(frozen=True)
@@ -379,6 +371,6 @@ def meeting_of_combinations(
 ) -> tuple[DealCombinations, Meeting]:
     """What deals the combinations of so many splits, and what adds them up."""
     piles = min(MOST_PILES, -(-splits // SPLITS_PER_PILE)) or 1
-    cipher = NoiseSource.from_operating_system()
-    deal = DealCombinations(attributes, len(attributes) if together is None else together, piles, cipher)
-    return deal, Meeting(piles, AddCombinations(attributes, cipher, finish))
+    encryption = Encryption()
+    deal = DealCombinations(attributes, len(attributes) if together is None else together, piles, encryption)
+    return deal, Meeting(piles, AddCombinations(attributes, encryption, finish))

@@ -620,7 +620,7 @@ class SparkEngine(SplitEngine):
     """Reads, counts and publishes on Spark.
 
     Files are read by tasks as this machine would read them. Rows of a data frame may come in another order whenever
-    they are asked for: they are coded once, put on disk, veiled, and read from there.
+    they are asked for: they are coded once, put on disk, encrypted, and read from there.
 
     Parameters
     ----------

@@ -19,11 +19,11 @@ import numpy as np
 from sfumato import errors
 from sfumato.data.chunks import ROWS_PER_BATCH, CodedBatch, PortionStep, rebatched, refuse_changed_table
 from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.encryption import OVERHEAD_BYTES, Encryption
 from sfumato.data.engine import ArrayEngine, CodedRows, Condition, Engine, Unfit
 from sfumato.data.sources.base import Asked, Several, Source, quote_path, state_of
 from sfumato.data.sources.columnar import ParquetFile, ParquetFiles, row_groups_of_files
 from sfumato.errors import DataError, SfumatoError, SourceError
-from sfumato.randomness.streams import NoiseSource
 from sfumato.schema import Attribute, Schema
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class WholeSource:
 
 @dataclass(frozen=True, eq=False)
 class CodedRun:
-    """Rows that were coded already and wait on disk, veiled. Private.
+    """Coded rows on disk, encrypted. Private.
 
     Parameters
     ----------
@@ -145,41 +145,40 @@ class CodedRun:
         Of the columns, in their order.
     number_of_rows
         Rows.
-    cipher
-        Lifts the veil.
+    encryption
+        Of the columns, one record for each.
     """
 
     path: Path
     schema: Schema
     number_of_rows: int
-    cipher: NoiseSource
+    encryption: Encryption
 
     def __repr__(self) -> str:
         return f"CodedRun({self.number_of_rows} rows)"
 
     @classmethod
-    def write(cls, path: Path, schema: Schema, codes: dict[str, Any], rows: int, cipher: NoiseSource) -> Self:
-        """Put rows on disk, which are then of no use without the cipher; it must be of this file alone."""
-        content = b"".join(np.ascontiguousarray(codes[each.name]).tobytes() for each in schema.attributes)
+    def write(
+        cls, path: Path, schema: Schema, codes: dict[str, Any], rows: int, encryption: Encryption
+    ) -> Self:
+        """Put rows on disk, encrypted; the name of the file must be its own."""
         path.touch(mode=0o600)
-        path.write_bytes(veiled(content, cipher))
-        return cls(path, schema, rows, cipher)
+        with path.open("wb") as file:
+            for place, each in enumerate(schema.attributes):
+                column = np.ascontiguousarray(codes[each.name])
+                file.write(encryption.encrypt(column.view(np.uint8).data, f"{path.name} {place}"))
+        return cls(path, schema, rows, encryption)
 
     def opened(self) -> tuple[Engine, Source]:
         """Arrays in memory."""
-        content = veiled(self.path.read_bytes(), self.cipher)
-        codes, place = {}, 0
-        for each in self.schema.attributes:
-            kind = np.dtype(each.code_type)
-            codes[each.name] = np.frombuffer(content, kind, self.number_of_rows, place)
-            place += self.number_of_rows * kind.itemsize
+        codes = {}
+        with self.path.open("rb") as file:
+            for place, each in enumerate(self.schema.attributes):
+                kind = np.dtype(each.code_type)
+                record = file.read(self.number_of_rows * kind.itemsize + OVERHEAD_BYTES)
+                content = self.encryption.decrypt(record, f"{self.path.name} {place}")
+                codes[each.name] = np.frombuffer(content, kind, self.number_of_rows)
         return ArrayEngine(), CodedRows(self.schema, codes)
-
-
-def veiled(content: bytes, cipher: NoiseSource) -> bytes:
-    """Bytes and a keystream, one on the other; doing it twice lifts it. A cipher veils one content only."""
-    plain = np.frombuffer(content, np.uint8)
-    return (plain ^ cipher.stream(0).words(-(-plain.size // 8)).view(np.uint8)[: plain.size]).tobytes()
 
 
 def splits_of(source: Source) -> tuple[Split, ...]:
@@ -394,7 +393,7 @@ class AtRest(Source):
     """Rows of another source in splits that stay the same.
 
     Rows of Parquet files are reached by their place, and a file that changes is refused. All others are read once,
-    coded and put on disk, veiled: whoever reads again sees the same rows.
+    coded and put on disk, encrypted: whoever reads again sees the same rows.
 
     Parameters
     ----------
@@ -462,21 +461,20 @@ class AtRest(Source):
 
     def _coded(self) -> tuple[Split, ...]:
         coded = self.schema.publishable
-        # A key of its own for this purpose, since the noise of the publication is none of the engine's business.
-        cipher = NoiseSource.from_operating_system()
-        found = self.engine.map(CodeRows(coded, self.folder, cipher), self.original, coded.attributes)
+        encryption = Encryption()
+        found = self.engine.map(CodeRows(coded, self.folder, encryption), self.original, coded.attributes)
         # Tasks say names and numbers alone: what they answer may lie on a disk of Spark's, and the key must not.
         return tuple(
-            CodedRun(self.folder / name, coded.as_published, rows, cipher.named(name))
+            CodedRun(self.folder / name, coded.as_published, rows, encryption)
             for name, rows in itertools.chain.from_iterable(found)
         )
 
 
 @dataclass(frozen=True, eq=False)
 class CodeRows(SplitTask):
-    """Codes the rows of a split and puts them on disk, veiled, in files of its own.
+    """Codes the rows of a split and puts them on disk, encrypted, in files of its own.
 
-    An attempt that is repeated writes other files under another veil; those of the attempt that is answered count.
+    An attempt that is repeated writes other files; those of the attempt that is answered count.
 
     Parameters
     ----------
@@ -484,15 +482,15 @@ class CodeRows(SplitTask):
         The columns.
     folder
         Where the files are put.
-    cipher
-        Veils them.
+    encryption
+        Of the files.
     """
 
     reads_cells = True
 
     schema: Schema
     folder: Path
-    cipher: NoiseSource
+    encryption: Encryption
 
     def on(self, engine: Engine, source: Source, number: int) -> list[tuple[str, int]]:
         """Names of the files, and how many rows are in each."""
@@ -502,7 +500,6 @@ class CodeRows(SplitTask):
         published = self.schema.as_published
         for place, batch in enumerate(rebatched(engine.scan(source, self.schema.attributes), ROWS_PER_SPLIT)):
             name = f"rows-{number:05}-{place:05}-{uuid.uuid4().hex}"
-            cipher = self.cipher.named(name)
             codes = dict(batch.codes)
-            CodedRun.write(self.folder / name, published, codes, batch.number_of_rows, cipher)
+            CodedRun.write(self.folder / name, published, codes, batch.number_of_rows, self.encryption)
             yield name, batch.number_of_rows
