@@ -182,7 +182,7 @@ def refuse_existing(*paths: Path, parameter: str) -> None:
 
 
 @contextmanager
-def write_whole(*paths: Path, parameter: str) -> Iterator[tuple[Path, ...]]:
+def write_whole(*paths: Path, parameter: str, is_private: bool = False) -> Iterator[tuple[Path, ...]]:
     """Temporary paths to write to, which take the final names only when the block succeeds.
 
     The temporary files stand in a hidden folder beside the final ones, since a rename is atomic only within
@@ -194,6 +194,8 @@ def write_whole(*paths: Path, parameter: str) -> Iterator[tuple[Path, ...]]:
         The final paths; none of them may exist, and their folders must.
     parameter
         The argument that named the output, for messages.
+    is_private
+        What was computed from private rows: the files are for their owner alone (mode 600), whatever the umask.
 
     Raises
     ------
@@ -221,6 +223,8 @@ def write_whole(*paths: Path, parameter: str) -> Iterator[tuple[Path, ...]]:
     placed: list[Path] = []
     try:
         with _beside(*paths) as temporary:
+            for each in temporary if is_private else ():
+                each.touch(mode=0o600)
             yield temporary
             # Once more: another process may have written the same name in the meantime.
             refuse_existing(*paths, parameter=parameter)

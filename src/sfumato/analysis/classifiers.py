@@ -32,7 +32,7 @@ from sfumato.analysis.independence import GroupTable
 from sfumato.analysis.measure_formulas import MEASURES, without_noise
 from sfumato.analysis.moments import WHOLE_RANGE, NumberEstimate
 from sfumato.arrays import Booleans, Floats, Integers
-from sfumato.errors import NoSolutionError, ParameterError, QueryError
+from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.estimates.estimates import Estimates
 from sfumato.laws import Target
 from sfumato.query.selection import Selection
@@ -494,7 +494,8 @@ def grow_tree(
     Raises
     ------
     NotIdentifiableError
-        When the law leaves the joint of a feature and the class open, or knows it within bounds only.
+        When the law leaves the joint of a feature and the class open, or knows it within bounds only. Below the root, a
+        node whose joint is not identifiable is a leaf.
 
     Notes
     -----
@@ -555,7 +556,14 @@ class _Grower:
             return None, "no feature is left"
         if rows < self.settings.least_rows:
             return None, "too few rows"
-        tried = [each for name in left if (each := try_split(self.release, self.of, name, where)) is not None]
+        try:
+            tried = [
+                each for name in left if (each := try_split(self.release, self.of, name, where)) is not None
+            ]
+        except NotIdentifiableError:
+            if not conditions:
+                raise
+            return None, "the release does not determine deeper splits"
         fitting = [
             each for each in tried if each.p_value < self.settings.level / len(left) and each.decrease > 0
         ]

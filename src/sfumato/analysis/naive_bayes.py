@@ -18,6 +18,7 @@ from sfumato.arrays import Floats, Integers, MixedRadix
 from sfumato.errors import MissingExtraError, ParameterError
 from sfumato.laws import Target
 from sfumato.release import Release
+from sfumato.results import ResultTable
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -191,6 +192,37 @@ class CountNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             confidence_level=confidence_level,
             target=target,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Prior and conditional probabilities of a classifier made by :meth:`from_release`, by label."""
+        classes = [str(each) for each in self.classes_]
+        return {
+            "prior": dict(zip(classes, np.exp(self.log_prior_).tolist(), strict=True)),
+            "likelihoods": {
+                each.name: {
+                    name: dict(zip(each.labels, row, strict=True))
+                    for name, row in zip(classes, np.exp(table).tolist(), strict=True)
+                }
+                for each, table in zip(self.feature_attributes_, self.log_likelihoods_, strict=True)
+            },
+        }
+
+    def summary(self) -> str:
+        """The same as text: the prior, then the categories of each feature given the class."""
+        found, of = self.to_dict(), self.class_attribute_
+        prior = ResultTable(f"Naive Bayes: prior of {of}", (of, "probability"), tuple(found["prior"].items()))
+        given = [
+            ResultTable(
+                f"Probability of {name} given {of}",
+                (name, *likelihoods),
+                tuple(
+                    (label, *(row[label] for row in likelihoods.values()))
+                    for label in next(iter(likelihoods.values()))
+                ),
+            )
+            for name, likelihoods in found["likelihoods"].items()
+        ]
+        return "\n\n".join(each.to_text() for each in (prior, *given))
 
     def _learn(self, tables: Sequence[Floats], classes: npt.NDArray[Any]) -> Self:
         if self.impossible not in get_args(Impossible) or not self.pseudo_count >= 0:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -138,8 +137,6 @@ def read_knowledge(
 # What every attack declares, and what it gives back.
 
 
-OWNER_ONLY = 0o600
-
 BELIEF_EDGES = (0.0, 0.25, 0.5, 0.75, 0.9, 1.0)
 """Between which beliefs are counted."""
 
@@ -158,16 +155,16 @@ class PeopleGuesses:
 
     def write(self, path: Path) -> None:
         """Write a CSV file that its owner alone can read; an apostrophe stands before what a spreadsheet would run."""
-        with write_whole(path, parameter="people") as (temporary,):
-            # Made with its mode: others could read it for a moment otherwise.
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
-                lines = csv.writer(file)
-                lines.writerow(map(as_text, self.columns))
-                lines.writerows(
-                    [as_text(cell) if isinstance(cell, str) else cell for cell in row]
-                    for row in zip(*self.columns.values(), strict=True)
-                )
+        with (
+            write_whole(path, parameter="people", is_private=True) as (temporary,),
+            temporary.open("w", encoding="utf-8", newline="") as file,
+        ):
+            lines = csv.writer(file)
+            lines.writerow(map(as_text, self.columns))
+            lines.writerows(
+                [as_text(cell) if isinstance(cell, str) else cell for cell in row]
+                for row in zip(*self.columns.values(), strict=True)
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,7 +19,13 @@ from sfumato.cli.options import (
     Where,
     with_options,
 )
-from sfumato.cli.output import show_json, show_result, talk
+from sfumato.cli.output import show_json, show_result, talk, tell
+
+if TYPE_CHECKING:
+    from sfumato.analysis.classifiers import Tree
+    from sfumato.analysis.naive_bayes import CountNaiveBayes
+    from sfumato.data.private_table import PrivateTable
+    from sfumato.results import ResultTable
 
 # --------------------------------------------------------------------------------------------------
 # ``sfumato measures``: how two attributes go together.
@@ -369,6 +375,7 @@ CLASSIFY_EXAMPLES = (
     "sfumato classify release --of occupation --by sex,age",
     "sfumato classify release --of occupation --by sex,age --test other-release",
     "sfumato classify release --of salary --by sex,age --classifier naive-bayes",
+    "sfumato classify release --of salary --by sex,age --predict rows.csv",
 )
 
 
@@ -399,12 +406,24 @@ def classify(
             help="Estimate its error on this release; on the same one unless given.",
         ),
     ] = None,
+    predict: Annotated[
+        str | None,
+        typer.Option(
+            "--predict",
+            metavar="FILE",
+            help="Rows to predict the class of, in any form that data may have; their values as in the original data.",
+            show_default=False,
+        ),
+    ] = None,
     confidence: Confidence = 0.95,
     target: TargetName = "table",
-    reading: Running,
+    reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a classifier from estimated counts, and estimate how often it is wrong about true rows."""
+    """Learn a classifier from estimated counts, estimate its error, predict rows."""
+    from sfumato.errors import NotIdentifiableError, TooLargeError
+    from sfumato.schema import Schema
+
     if shrink is not None and classifier == "tree":
         raise typer.BadParameter(
             "--shrink is for naive Bayes; the splits of a tree have their noise taken out."
@@ -417,16 +436,53 @@ def classify(
         else opened.naive_bayes(of, features, shrink=shrink)
     )
     asked = opened if test is None else reading.load_release(test)
-    error = learned.error(asked, confidence_level=confidence, target=target)
+    predicted = None
+    if predict is not None:
+        rows = reading.read_table(predict, Schema(attributes=tuple(opened.schema.select(features))))
+        predicted = _predictions(learned, rows, of)
+    error, why = None, ""
+    try:
+        error = learned.error(asked, confidence_level=confidence, target=target)
+    except (NotIdentifiableError, TooLargeError) as refusal:
+        why = f"The error of prediction cannot be estimated: {refusal}"
     if as_json:
-        tree = {"tree": learned.to_dict()} if classifier == "tree" else {}
-        show_json(
-            {"classifier": classifier, "of": of, "features": list(features), **tree, "error": error.to_dict()}
-        )
+        told: dict[str, Any] = {"classifier": classifier, "of": of, "features": list(features)}
+        told[classifier] = learned.to_dict()
+        told["error"] = None if error is None else error.to_dict()
+        if why:
+            told["error_note"] = why
+        if predicted is not None:
+            told["predictions"] = predicted.to_dict()["rows"]
+        show_json(told)
         return
-    if classifier == "tree":
-        show_result(learned, as_json=False)
-    show_result(error, as_json=False)
+    show_result(learned, as_json=False)
+    if error is not None:
+        show_result(error, as_json=False)
+    else:
+        tell(why)
+    if predicted is not None:
+        tell(predicted.to_text())
+
+
+def _predictions(learned: Tree | CountNaiveBayes, rows: PrivateTable, of: str) -> ResultTable:
+    """The features of each row, its predicted class, and the probabilities of all classes."""
+    import numpy as np
+
+    from sfumato.results import ResultTable
+
+    attributes = rows.schema.attributes
+    lines: list[tuple[str | float, ...]] = []
+    for batch in rows.scan([each.name for each in attributes]):
+        codes = np.column_stack([batch.codes[each.name] for each in attributes]).astype(np.int64)
+        labels = [[each.labels[code] for code in codes[:, place]] for place, each in enumerate(attributes)]
+        classes, probabilities = learned.predict(codes).tolist(), learned.predict_proba(codes).tolist()
+        lines.extend(
+            (*row, str(found), *shares)
+            for *row, found, shares in zip(*labels, classes, probabilities, strict=True)
+        )
+    shares = (f"P({label})" for label in learned.classes_)
+    columns = (*(each.name for each in attributes), f"predicted {of}", *shares)
+    return ResultTable("Predicted classes", columns, tuple(lines))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ def infer(
 
     refuse_existing(out, parameter="out")
     guess = infer_schema(data, **reading.source_options, has_header=header, engine=reading.make_engine())
-    with write_whole(out, parameter="out") as (temporary,):
+    with write_whole(out, parameter="out", is_private=True) as (temporary,):
         temporary.write_text(guess.to_toml(), encoding="utf-8")
     if as_json:
         show_json({"schema": str(out), **guess.to_dict()})
@@ -357,7 +357,7 @@ def calibrate(
     # Refused here when nothing keeps the goal, after what could be had was shown.
     design = chosen.design
     if out is not None:
-        with write_whole(out, parameter="out") as (temporary,):
+        with write_whole(out, parameter="out", is_private=private is not None) as (temporary,):
             temporary.write_text(design.to_toml(), encoding="utf-8")
         talk(f"Wrote {out}. Publish with --design {out}.")
 
@@ -518,7 +518,7 @@ def compare(
     told = found.to_dict(data, str(schema))
     for name in ("comparison.json", "comparison.parquet", "comparison.html"):
         (out / name).unlink(missing_ok=True)
-    with write_whole(out / "comparison.json", parameter="out") as (temporary,):
+    with write_whole(out / "comparison.json", parameter="out", is_private=True) as (temporary,):
         temporary.write_text(json.dumps(told, indent=2, allow_nan=False), encoding="utf-8")
     found.write_parquet(out / "comparison.parquet")
     write_frontier(found, out / "comparison.html", data=data, schema=str(schema))

@@ -656,7 +656,7 @@ class Comparison:
             for each in sorted(self.outcomes, key=lambda one: (one.repeat, one.label))
         ]
         names = list(dict.fromkeys(name for row in rows for name in row))
-        with write_whole(path, parameter="out") as (temporary,):
+        with write_whole(path, parameter="out", is_private=True) as (temporary,):
             parquet.write_table(
                 pa.table({name: [row.get(name) for row in rows] for name in names}), temporary
             )

@@ -149,7 +149,7 @@ def compare_designs(
         for each in chosen
     ]
     results = folder / "results"
-    results.mkdir(exist_ok=True)
+    results.mkdir(mode=0o700, exist_ok=True)
     left = [each for each in tasks if not (results / _name(each)).is_file()]
     for outcome, task in _made(left, held, asked, workers):
         _write(results / _name(task), outcome)
@@ -224,8 +224,7 @@ def _write_down(folder: Path, started: Mapping[str, Any]) -> None:
         return
     # Its owner's alone: who knows all rows but one can tell the last from a digest, and from figures about few people much.
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with write_whole(path, parameter="out") as (temporary,):
-        temporary.touch(mode=0o600)
+    with write_whole(path, parameter="out", is_private=True) as (temporary,):
         temporary.write_text(json.dumps(started), encoding="utf-8")
 
 
@@ -307,7 +306,7 @@ def _name(task: Task) -> str:
 
 
 def _write(path: Path, outcome: Outcome) -> None:
-    with write_whole(path, parameter="out") as (temporary,):
+    with write_whole(path, parameter="out", is_private=True) as (temporary,):
         temporary.write_text(json.dumps(outcome.to_dict()), encoding="utf-8")
 
 

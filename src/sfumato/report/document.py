@@ -288,10 +288,7 @@ def write_page(document: Document, out: Path) -> Path:
     refuse_overwriting(out)
     text = render(document)
     try:
-        with write_whole(out, parameter="out") as (temporary,):
-            if document.is_private:
-                # What was computed from private rows is its owner's alone; other pages are for whoever may read the folder.
-                temporary.touch(mode=0o600)
+        with write_whole(out, parameter="out", is_private=document.is_private) as (temporary,):
             temporary.write_text(text, encoding="utf-8")
     except ParameterError as error:
         raise ReleaseError(str(error)) from None

@@ -154,6 +154,8 @@ class Worker:
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"} if self.module == PLANNER else None,
             # Ctrl-C in the terminal is the server's to hear; it closes the input of every process.
             start_new_session=True,
+            # Whatever it writes into the project folder is for its owner alone.
+            umask=0o077,
         )
         self._reader = asyncio.create_task(self._read(self._process))
 

@@ -188,6 +188,8 @@ UPLOADED = (
 )
 """Endings of files that may be uploaded."""
 
+OWNER_FOLDER = 0o700
+
 MOST_KEPT = 200
 """Changes that can be undone; the oldest are forgotten."""
 
@@ -223,6 +225,12 @@ class State:
         return is_number and isinstance(self.options, dict) and all(isinstance(each, str) for each in texts)
 
 
+def _write_private(path: Path, content: bytes) -> None:
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_bytes(content)
+
+
 class Change(NamedTuple):
     """A change that can be undone."""
 
@@ -236,7 +244,7 @@ class Project:
     Parameters
     ----------
     root
-        The folder; made when it is not there.
+        The folder; made when it is not there. It and its files are for their owner alone.
     """
 
     def __init__(self, root: Path) -> None:
@@ -245,10 +253,17 @@ class Project:
                 f"project: {str(root)!r} is a file; a project is a folder. Choose another name.",
                 parameter="project",
             )
-        root.mkdir(parents=True, exist_ok=True)
+        root.mkdir(mode=OWNER_FOLDER, parents=True, exist_ok=True)
         self.root = root.resolve()
+        try:
+            self.root.chmod(OWNER_FOLDER)
+        except OSError:
+            raise ParameterError(
+                f"project: {str(root)!r} belongs to another user, and a project holds private rows. Choose a folder of your own.",
+                parameter="project",
+            ) from None
         for name in ("data", "releases", "reports", "results"):
-            (self.root / name).mkdir(exist_ok=True)
+            (self.root / name).mkdir(mode=OWNER_FOLDER, exist_ok=True)
             remove_abandoned(self.root / name, PARTIAL)
         remove_abandoned(self.root, PARTIAL)
         for each in (self.root / "data").glob(".partial-*"):
@@ -294,8 +309,11 @@ class Project:
 
     def write(self, name: str, text: str) -> None:
         """Write a file whole; what was there is replaced."""
+        self._replace(name, text.encode())
+
+    def _replace(self, name: str, content: bytes) -> None:
         temporary = self.root / f".{name.replace('/', '-')}.new"
-        temporary.write_text(text, encoding="utf-8")
+        _write_private(temporary, content)
         temporary.replace(self.root / name)
 
     def result(self, name: str) -> Any:
@@ -318,14 +336,14 @@ class Project:
     def remember(self, what: str) -> None:
         """Keep the files as they are, before a change, so that it can be undone."""
         history = self.root / "history"
-        history.mkdir(exist_ok=True)
+        history.mkdir(mode=OWNER_FOLDER, exist_ok=True)
         numbers = sorted(int(each.name) for each in history.iterdir() if each.name.isdigit())
         place = history / f"{(numbers[-1] if numbers else 0) + 1:06d}"
-        place.mkdir()
+        place.mkdir(mode=OWNER_FOLDER)
         for name in KEPT:
             if self.has(name):
-                shutil.copyfile(self.root / name, place / name)
-        (place / "what.txt").write_text(what, encoding="utf-8")
+                _write_private(place / name, (self.root / name).read_bytes())
+        _write_private(place / "what.txt", what.encode())
         for number in numbers[: -MOST_KEPT + 1]:
             shutil.rmtree(history / f"{number:06d}", ignore_errors=True)
 
@@ -345,7 +363,7 @@ class Project:
             return False
         for name in KEPT:
             if (place / name).is_file():
-                shutil.copyfile(place / name, self.root / name)
+                self._replace(name, (place / name).read_bytes())
             else:
                 (self.root / name).unlink(missing_ok=True)
         shutil.rmtree(place)

@@ -64,7 +64,11 @@ HEADERS = {
     "cache-control": "no-store",
 }
 
+LONGEST_PATH = 4_096
+"""Characters of the path of an address; no file has a longer one."""
+
 REFUSALS = {
+    404: "There is no such page.",
     403: "This page belongs to whoever started sfumato studio. Open the address that it printed in the terminal; an address "
     "works once, and pressing Enter in that terminal prints a new one.",
     413: "That is too large to be sent. Give the path of the file instead: on this machine nothing needs to be copied.",
@@ -145,10 +149,11 @@ class Guard:
         site = headers.all("sec-fetch-site")
         if any(each not in ("none", "same-origin") for each in site) and scope["path"] != "/enter":
             return 403
+        if "\0" in scope["path"] or len(scope["path"]) > LONGEST_PATH:
+            return 404
         length = headers.all("content-length")
-        if any(not each.isdecimal() or int(each) > self._most_bytes(scope) for each in length):
-            return 413
-        return None
+        is_long = any(not each.isdecimal() or int(each) > self._most_bytes(scope) for each in length)
+        return 413 if is_long else None
 
     def _most_bytes(self, scope: Scope) -> int:
         return self.most_uploaded_bytes if scope["path"].startswith(UPLOADS) else self.most_form_bytes
@@ -276,8 +281,10 @@ async def _absent(request: Request, _error: Exception) -> Response:
 
 
 async def _unwritable(request: Request, error: Exception) -> Response:
-    """The project folder is gone, full, or no longer ours to write in; anything else is a fault of ours."""
+    """A name that no file can have; or the project folder is gone, full, or not writable; else a fault of ours."""
     root = request.app.state.studio.project.root
+    if getattr(error, "errno", None) in (errno.ENAMETOOLONG, errno.EINVAL):
+        return plain("No such file", "no file can have that name. Correct it, then try again.", "/")
     reason = getattr(error, "strerror", None)
     if (
         root.is_dir()

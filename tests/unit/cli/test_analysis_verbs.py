@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from sfumato import load_release
 
 
@@ -236,6 +238,67 @@ def test_classify_prints_the_tree_and_its_error(run, release):
     assert json.loads(bayes.stdout)["classifier"] == "naive-bayes"
     assert run("classify", release, "--of", "job", "--by", "jbo").exit_code == 1
     assert run("classify", release, "--of", "job", "--by", "sex", "--shrink", "counts").exit_code == 2
+
+
+def test_classify_answers_what_naive_bayes_marginals_identify(run, release):
+    """The joint of the features is not published: classifier and predictions are answered, the error is said to be unknown."""
+    made = run(
+        *(
+            "publish",
+            "people.csv",
+            "--schema",
+            "schema.toml",
+            "--method",
+            "noisy-marginals",
+            "--out",
+            "bayes",
+        ),
+        *("--set", "epsilon=5", "--set", "marginals=naive-bayes", "--set", "class_attribute=job"),
+    )
+    assert made.exit_code == 0, made.stderr
+    Path("rows.csv").write_text("age,sex\n21,Female\n36,Male\n90,Female\n")
+    asked = ("classify", "bayes", "--of", "job", "--by", "sex,age", "--classifier", "naive-bayes")
+    shown = json.loads(run(*asked, "--predict", "rows.csv", "--json").stdout)
+    model = load_release("bayes").naive_bayes("job", ["sex", "age"])
+    labels = load_release("bayes").schema["age"].labels
+    rows = [
+        {"sex": "Female", "age": labels[0]},
+        {"sex": "Male", "age": labels[1]},
+        {"sex": "Female", "age": labels[2]},
+    ]
+    assert [each["predicted job"] for each in shown["predictions"]] == model.predict(rows).tolist()
+    found = [[each[f"P({name})"] for name in model.classes_] for each in shown["predictions"]]
+    assert found == model.predict_proba(rows).tolist()
+    assert [{name: each[name] for name in ("sex", "age")} for each in shown["predictions"]] == rows
+    assert shown["error"] is None
+    assert "cannot be estimated" in shown["error_note"]
+    assert sum(shown["naive-bayes"]["prior"].values()) == pytest.approx(1)
+    assert sum(shown["naive-bayes"]["likelihoods"]["age"]["Tech"].values()) == pytest.approx(1)
+    text = run(*asked, "--predict", "rows.csv")
+    assert text.exit_code == 0, text.stderr
+    for part in ("prior of job", "Probability of age given job", "cannot be estimated", "predicted job"):
+        assert part in text.stdout
+    # Where the joint is published, the error is estimated.
+    one = json.loads(run(*asked[:4], "--by", "sex", *asked[6:], "--json").stdout)
+    assert 0 <= one["error"]["low"] <= one["error"]["high"] <= 1
+    tree = json.loads(run(*asked[:6], "--predict", "rows.csv", "--json").stdout)
+    assert tree["error"] is not None
+    assert [each["predicted job"] for each in tree["predictions"]] == load_release("bayes").tree(
+        "job", ["sex", "age"]
+    ).predict(rows).tolist()
+    assert "does not determine deeper splits" in json.dumps(tree["tree"])
+
+
+@pytest.mark.parametrize("content", ["sex\nFemale\n", "sex,age\nZyklop,21\n", ""])
+def test_classify_refuses_rows_that_do_not_fit(run, release, content):
+    """A missing column, a value of no category, nothing at all: one sentence without the value."""
+    Path("rows.csv").write_text(content)
+    refused = run("classify", release, "--of", "job", "--by", "sex,age", "--predict", "rows.csv")
+    assert refused.exit_code == 1
+    assert "Zyklop" not in refused.stderr + refused.stdout
+    assert (
+        run("classify", release, "--of", "job", "--by", "sex,age", "--predict", "absent.csv").exit_code == 1
+    )
 
 
 def test_shrink_is_for_noise_of_one_size(run, release):

@@ -220,3 +220,25 @@ def _processes_in(folder):
             return []
         time.sleep(0.1)
     return found
+
+
+def test_what_is_computed_from_private_rows_is_its_owners_alone(run, folder):
+    """Files of compare, schema infer and calibrate with DATA under the most open umask; a design by formula is not private."""
+    before = os.umask(0)
+    try:
+        (folder / "designs.toml").write_text(DESIGNS)
+        (folder / "out").mkdir(mode=0o755)
+        assert run(*SMALL).exit_code == 0
+        assert run("schema", "infer", "people.csv", "--out", "inferred.toml").exit_code == 0
+        goal = ("--schema", "schema.toml", "--goal", "epsilon=1", "--out")
+        assert run("calibrate", "people.csv", *goal, "private.toml").exit_code == 0
+        assert run("calibrate", *goal, "public.toml").exit_code == 0
+    finally:
+        os.umask(before)
+    private = [each for each in (folder / "out").rglob("*") if each.is_file()]
+    assert {"comparison.json", "comparison.parquet", "comparison.html", "run.json"} <= {
+        each.name for each in private
+    }
+    for each in [*private, folder / "inferred.toml", folder / "private.toml"]:
+        assert each.stat().st_mode & 0o077 == 0, each
+    assert (folder / "public.toml").stat().st_mode & 0o044

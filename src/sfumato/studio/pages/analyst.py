@@ -104,8 +104,11 @@ async def download_file(request: Request) -> Response:
     """A published file of the release."""
     studio, name = studio_of(request), request.path_params["name"]
     folder = (studio.project.root / studio.project.state.release).resolve()
-    path = (folder / name).resolve()
-    fits = path.parent == folder and path.suffix in (".parquet", ".csv") and path.is_file()
+    path = folder / name
+    # Looked up among the files that are there: a name that no file can have is then no fault.
+    fits = path.suffix in (".parquet", ".csv") and name in {
+        each.name for each in folder.glob("*") if each.is_file() and not each.is_symlink()
+    }
     if not studio.project.state.release or not fits:
         return PlainTextResponse("There is no such file.", status_code=404)
     return FileResponse(path, filename=name)

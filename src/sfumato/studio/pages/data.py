@@ -118,6 +118,9 @@ def schema_beside(studio: Studio) -> str:
     except SfumatoError:
         # It is offered, and refused with its problems when it is taken.
         is_other = True
+    except OSError:
+        # A name that no file can have.
+        is_other = False
     return str(found) if is_other else ""
 
 
@@ -147,7 +150,8 @@ async def upload(request: Request) -> Response:
         return JSONResponse({"problem": str(error)}, status_code=REFUSED)
     partial = place.with_name(f".partial-{uuid.uuid4().hex}")
     try:
-        with partial.open("xb") as file:
+        partial.touch(mode=0o600, exist_ok=False)
+        with partial.open("wb") as file:
             async for chunk in request.stream():
                 file.write(chunk)
         place = studio.project.keep_upload(partial, name)
