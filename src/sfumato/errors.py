@@ -16,6 +16,7 @@
     │   │   └── PromiseRefutedError       a release promises more than follows from its law
     │   └── ReleaseUnsupportedError       a format version, law or method this version does not know
     ├── LedgerError                       the ledger of releases cannot be used
+    │   ├── LedgerLostError               its key or entries are lost or damaged
     │   └── PublishedBeforeError          another release of the table adds to one that is still out
     ├── NotIdentifiableError              the release's law leaves the asked quantity undetermined
     │   └── NoSolutionError               the estimated counts determine no such number; carries the reason
@@ -158,6 +159,10 @@ class ReleaseUnsupportedError(ReleaseError):
 
 class LedgerError(SfumatoError):
     """The ledger of releases cannot be used."""
+
+
+class LedgerLostError(LedgerError):
+    """Key or entries of the ledger are lost or damaged: published tables would not be recognized."""
 
 
 class PublishedBeforeError(LedgerError):

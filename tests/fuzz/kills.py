@@ -104,7 +104,8 @@ def kill_some(folder: Path, number: int, seed: int, *, by: int = signal.SIGKILL)
             if remains(folder):
                 _, status = os.waitpid(start(publication(folder, 0, folder / "next")), 0)
                 shutil.rmtree(folder / "next", ignore_errors=True)
-                (folder / "ledger-0.db").unlink(missing_ok=True)
+                for end in ("db", "key"):
+                    (folder / f"ledger-0.{end}").unlink(missing_ok=True)
         assert not [each for each in remains(folder) if PARTIAL in each.name], "remains of a killed process"
         shutil.rmtree(out, ignore_errors=True)
     _, status = os.waitpid(start(publication(folder, 0, folder / "last")), 0)

@@ -91,11 +91,17 @@ _add(schema_group, "explain", custodian.explain, custodian.EXPLAIN_EXAMPLES)
 ledger_group = typer.Typer(
     no_args_is_help=True,
     help="What was published from which table, and what it adds up to.",
-    epilog=examples(*custodian.LIST_EXAMPLES, *custodian.COMPOSE_EXAMPLES, *custodian.WITHDRAW_EXAMPLES),
+    epilog=examples(
+        *custodian.LIST_EXAMPLES,
+        *custodian.COMPOSE_EXAMPLES,
+        *custodian.WITHDRAW_EXAMPLES,
+        *custodian.ACCEPT_LOSS_EXAMPLES,
+    ),
 )
 _add(ledger_group, "list", custodian.list_entries, custodian.LIST_EXAMPLES)
 _add(ledger_group, "compose", custodian.compose, custodian.COMPOSE_EXAMPLES)
 _add(ledger_group, "withdraw", custodian.withdraw, custodian.WITHDRAW_EXAMPLES)
+_add(ledger_group, "accept-loss", custodian.accept_loss, custodian.ACCEPT_LOSS_EXAMPLES)
 
 _add(app, "demo", start.demo, start.DEMO_EXAMPLES, panel=START)
 _add(app, "studio", start.studio, start.STUDIO_EXAMPLES, panel=START)

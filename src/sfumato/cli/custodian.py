@@ -684,6 +684,7 @@ def _summary(release: Release) -> str:
 LIST_EXAMPLES = ("sfumato ledger list",)
 COMPOSE_EXAMPLES = ("sfumato ledger compose",)
 WITHDRAW_EXAMPLES = ("sfumato ledger withdraw 3",)
+ACCEPT_LOSS_EXAMPLES = ("sfumato ledger accept-loss",)
 
 
 def list_entries(*, ledger: LedgerFile = None, as_json: AsJson = False) -> None:
@@ -729,6 +730,17 @@ def withdraw(
     entry = ledger_named(ledger).withdraw(number)
     talk(
         f"Entry {entry.number} ({entry.method}, {entry.folder}) no longer counts. Its folder is left as it is."
+    )
+
+
+def accept_loss(*, ledger: LedgerFile = None) -> None:
+    """Go on with what is left of a ledger that was lost or damaged."""
+    opened = ledger_named(ledger)
+    aside, left = opened.accept_loss(), len(opened.entries())
+    kept = f" Damaged files are kept as {listed([str(each) for each in aside])}." if aside else ""
+    talk(
+        f"The ledger has {left} {'entry' if left == 1 else 'entries'}. Tables whose releases are not among them are no "
+        f"longer recognized.{kept}"
     )
 
 

@@ -170,6 +170,7 @@ LedgerFile = Annotated[
     Path | None,
     typer.Option(
         "--ledger",
+        readable=False,
         metavar="FILE",
         help="Where releases are written down; SFUMATO_LEDGER or a file in your home folder unless given.",
     ),

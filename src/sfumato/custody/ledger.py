@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from hashlib import blake2b
+from hmac import compare_digest
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sfumato.custody.privacy_unit import promises_of
 from sfumato.data.chunks import Read
@@ -19,7 +22,7 @@ from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.fingerprints import CellTally, Fingerprint, Sketch, fingerprint, fingerprint_of_splits
 from sfumato.data.private_table import PrivateTable
-from sfumato.errors import LedgerError, PublishedBeforeError, nearest
+from sfumato.errors import LedgerError, LedgerLostError, PublishedBeforeError, nearest
 from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.guarantees.differential_privacy import (
     DifferentialPrivacy,
@@ -40,6 +43,27 @@ LEDGER_VARIABLE = "SFUMATO_LEDGER"
 
 KEY_BYTES = 32
 _OWNER_ONLY = 0o600
+
+# A ledger that was lost must not look like a new one. The database keeps a check value of the key, and a keyed digest of
+# all entries; the file of the key keeps which ledger it belongs to and how many changes were made. The database is
+# committed first: it may be ahead of the file of the key after a crash, and is never behind it unless entries are lost.
+_KEY_FILE = re.compile(rf"([0-9a-f]{{{2 * KEY_BYTES}}})(?:\s+([0-9a-f]{{32}}) (\d{{1,18}}))?\s*", re.ASCII)
+_UNAVAILABLE = tuple(
+    f"SQLITE_{each}" for each in ("BUSY", "LOCKED", "READONLY", "IOERR", "CANTOPEN", "FULL", "PERM", "NOMEM")
+)
+"""Errors of SQLite that say nothing about what the file holds."""
+
+
+class _Key(NamedTuple):
+    """What the file of the key holds; files of earlier versions hold the secret alone."""
+
+    secret: bytes
+    ledger: str = ""
+    changes: int | None = None
+
+    def digest(self, *content: object) -> bytes:
+        """Keyed digest of a sequence of values."""
+        return blake2b(json.dumps(content, default=str).encode(), key=self.secret, digest_size=32).digest()
 
 
 @dataclass(frozen=True)
@@ -103,7 +127,8 @@ class Ledger:
     """What was released from which table.
 
     The key of the fingerprints is in a file of its own beside it: without the key the ledger says nothing
-    about any value. Both are made, for their owner alone, when the first release is entered.
+    about any value. Both are made, for their owner alone, when the first release is entered. A ledger that
+    lost its key or entries is refused, and not taken for a new one.
 
     Parameters
     ----------
@@ -130,57 +155,69 @@ class Ledger:
 
         Raises
         ------
-        LedgerError
-            When the key is gone while the ledger has entries: its fingerprints can no longer be compared.
+        LedgerLostError
+            When key or entries are lost or damaged: tables that were published would not be recognized.
         """
-        path = self.path.with_suffix(".key")
-        if path.is_file():
-            key = bytes.fromhex(path.read_text(encoding="ascii").strip())
-            if len(key) == KEY_BYTES:
-                return key
-        if self.entries():
-            raise LedgerError(
-                f"the key of the ledger {str(self.path)!r} is missing or damaged, so that no table can be recognized. "
-                f"Put {path.name!r} back, or start a new ledger with --ledger."
-            )
-        return self._new_key(path)
-
-    def _new_key(self, path: Path) -> bytes:
-        # Imported where it is used: reading a ledger needs no randomness.
-        from sfumato.randomness.streams import secret_bytes
-
-        key = secret_bytes(KEY_BYTES)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_suffix(f".{key[:4].hex()}.partial")
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "w") as file:
-            file.write(key.hex() + "\n")
-        try:
-            # A link is made whole or not at all, and never over what another process made a moment ago.
-            path.hardlink_to(temporary)
-        except FileExistsError:
-            return bytes.fromhex(path.read_text(encoding="ascii").strip())
-        finally:
-            temporary.unlink()
-        return key
+        with self._open() as (_, key):
+            return key.secret
 
     def require_usable(self) -> None:
-        """Refuse a ledger that nothing could be entered into, before anybody waits for what is to be entered.
+        """Refuse a ledger that nothing could be entered into, before rows are read.
 
         Raises
         ------
         LedgerError
-            When the file is no ledger or may not be written, or its key is gone.
+            When the file is not a ledger or may not be written, or its key or entries are lost.
         """
         with self._open():
-            _ = self.key
+            pass
+
+    def accept_loss(self) -> tuple[Path, ...]:
+        """Go on after a loss: with the entries that an older backup holds, else with none. Returns files set aside.
+
+        Raises
+        ------
+        LedgerError
+            When nothing is lost.
+        """
+        try:
+            self.require_usable()
+        except LedgerLostError:
+            pass
+        else:
+            raise LedgerError(
+                f"nothing of the ledger {str(self.path)!r} is lost. To use another one, name it with --ledger."
+            )
+        try:
+            with self._open(accept_loss=True):
+                return ()
+        except LedgerLostError:
+            aside = tuple(self._set_aside())
+        with self._open():
+            return aside
+
+    def _set_aside(self) -> Iterator[Path]:
+        beside = [self.path.with_name(self.path.name + end) for end in ("", "-journal", "-wal", "-shm")]
+        for path in (*beside, self._key_path):
+            if path.exists():
+                number = 1
+                while (aside := path.with_name(f"{path.name}.lost-{number}")).exists():
+                    number += 1
+                yield path.rename(aside)
 
     def entries(self) -> tuple[Entry, ...]:
         """All releases ever entered, oldest first."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path) and not os.path.lexists(self._key_path):
             return ()
-        with self._open() as book:
-            rows = book.execute("select number, content from releases order by number").fetchall()
-        return tuple(_entry(number, json.loads(content)) for number, content in rows)
+        with self._open() as (book, _):
+            rows = _rows(book)
+        try:
+            return tuple(_entry(number, json.loads(content)) for number, content in rows)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise LedgerError(
+                f"the ledger {str(self.path)!r} has entries that this version cannot read. "
+                "Use the version of sfumato that wrote them, or a later one."
+            ) from None
 
     def of_table(self, table: Fingerprint) -> tuple[Entry, ...]:
         """Releases of the same rows that nobody has withdrawn, oldest first."""
@@ -221,7 +258,7 @@ class Ledger:
             table=table,
             sizes=sizes or {},
         )
-        with self._open() as book:
+        with self._open() as (book, _):
             number = book.execute(
                 "insert into releases (content) values (?)", (json.dumps(asdict(entry)),)
             ).lastrowid
@@ -233,11 +270,11 @@ class Ledger:
 
     def cancel(self, entry: Entry) -> None:
         """Strike out the entry of a release that was not made."""
-        with self._open() as book:
+        with self._open() as (book, _):
             book.execute("delete from releases where number = ?", (entry.number,))
 
     def _change(self, entry: Entry) -> Entry:
-        with self._open() as book:
+        with self._open() as (book, _):
             book.execute(
                 "update releases set content = ? where number = ?", (json.dumps(asdict(entry)), entry.number)
             )
@@ -259,23 +296,152 @@ class Ledger:
             )
         return self._change(replace(found[number], is_withdrawn=True))
 
+    @property
+    def _key_path(self) -> Path:
+        return self.path.with_suffix(".key")
+
     @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """The file, made for its owner alone where it is not there; changes are kept whole or not at all."""
+    def _open(self, *, accept_loss: bool = False) -> Iterator[tuple[sqlite3.Connection, _Key]]:
+        """The checked database and its key, made where both are missing; changes are kept whole or not at all."""
         try:
+            key = self._read_key()
+            if key is not None and key.changes != 0 and not (self.path.exists() and self.path.stat().st_size):
+                raise self._lost(f"{self.path.name!r} is missing or empty beside its key")
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Made before SQLite does, which would let others read it.
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, _OWNER_ONLY))
-            with closing(sqlite3.connect(self.path, timeout=30)) as book, book:
-                book.execute(
-                    "create table if not exists releases (number integer primary key autoincrement, content text not null)"
-                )
-                yield book
-        except (sqlite3.Error, OSError) as error:
+            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as book:
+                book.execute("begin immediate")
+                before = book.total_changes
+                key = self._checked(book, accept_loss=accept_loss)
+                yield book, key
+                if book.total_changes > before:
+                    book.execute("update ledger set changes = changes + 1")
+                    book.execute("update ledger set digest = ?", (_digest(book, key),))
+                book.execute("commit")
+                # Under a lock of its own, so that the count of changes never falls and is never of what is not committed.
+                book.execute("begin immediate")
+                ((changes,),) = book.execute("select changes from ledger").fetchall()
+                if self._read_key() != key._replace(changes=changes):
+                    self._write_key(key._replace(changes=changes))
+        except (sqlite3.Error, OSError, ValueError) as error:
+            # Damaged text of the database is a ValueError.
+            name = str(getattr(error, "sqlite_errorname", ""))
+            if not isinstance(error, OSError) and not name.startswith(_UNAVAILABLE):
+                if self._key_path.exists():
+                    raise self._lost(f"{self.path.name!r} is damaged") from None
+                raise self._no_ledger() from None
             raise LedgerError(
                 f"the ledger {str(self.path)!r} cannot be used ({type(error).__name__}). "
-                "It must be a ledger of sfumato in a folder that may be written; name another with --ledger."
+                "It must be a file in a folder that may be written; name another with --ledger."
             ) from None
+
+    def _checked(self, book: sqlite3.Connection, *, accept_loss: bool) -> _Key:
+        """The key, after comparing key and database with each other's check values."""
+        key = self._read_key()
+        names = {
+            name for (name,) in book.execute("select name from sqlite_master where name not like 'sqlite_%'")
+        }
+        if "ledger" not in names:
+            # A new ledger, or one of an earlier version, which has no check values yet.
+            is_earlier = "releases" in names
+            if names - {"releases"}:
+                raise self._no_ledger() if key is None else self._lost(f"{self.path.name!r} is not a ledger")
+            if key is None and is_earlier and _rows(book):
+                raise self._lost(f"its key {self._key_path.name!r} is missing")
+            if key is not None and key.changes != 0 and (key.ledger or not is_earlier):
+                raise self._lost("its check values are missing")
+            return self._begin(book, key)
+        if key is None:
+            raise self._lost(f"its key {self._key_path.name!r} is missing")
+        held, changes = self._verified(book, key)
+        if accept_loss:
+            return self._begin(book, key)
+        if key.ledger and key.ledger != held.ledger:
+            raise self._lost(f"{self._key_path.name!r} is of another ledger")
+        if key.changes is not None and changes < key.changes:
+            raise self._lost(f"it has {changes} of {key.changes} changes, as an older copy would")
+        return held
+
+    def _verified(self, book: sqlite3.Connection, key: _Key) -> tuple[_Key, int]:
+        """The key as that of this ledger and the number of changes, if key and entries have the digests kept."""
+        found = book.execute("select id, changes, key_check, digest from ledger").fetchall()
+        if len(found) != 1:
+            raise self._lost("its check values are damaged")
+        ((identity, changes, key_check, digest),) = found
+        held = key._replace(ledger=identity)
+        if not _equal(key_check, held.digest("key", identity)):
+            raise self._lost(f"{self._key_path.name!r} is not its key")
+        if not _equal(digest, _digest(book, held)):
+            raise self._lost("its entries are damaged")
+        return held, changes
+
+    def _begin(self, book: sqlite3.Connection, key: _Key | None) -> _Key:
+        """Give the database, whatever entries it has, a new identity and check values."""
+        # Imported where it is used: reading a ledger needs no randomness.
+        from sfumato.randomness.streams import secret_bytes
+
+        if key is None:
+            # Before the commit, with no change: a process that is killed in between leaves no database to miss.
+            key = _Key(secret_bytes(KEY_BYTES), secret_bytes(16).hex(), 0)
+            self._write_key(key)
+        elif key.changes != 0:
+            key = _Key(key.secret, secret_bytes(16).hex(), 0)
+        book.execute(
+            "create table if not exists releases (number integer primary key autoincrement, content text not null)"
+        )
+        book.execute("drop table if exists ledger")
+        book.execute("create table ledger (id text, changes integer, key_check blob, digest blob)")
+        book.execute("insert into ledger values (?, 0, ?, null)", (key.ledger, key.digest("key", key.ledger)))
+        return key
+
+    def _read_key(self) -> _Key | None:
+        try:
+            text = self._key_path.read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+        except UnicodeDecodeError:
+            text = ""
+        parts = _KEY_FILE.fullmatch(text)
+        if parts is None:
+            raise self._lost(f"its key {self._key_path.name!r} is damaged")
+        secret, ledger, changes = parts.groups()
+        return _Key(bytes.fromhex(secret), ledger or "", None if changes is None else int(changes))
+
+    def _write_key(self, key: _Key) -> None:
+        """Replace the file of the key, whole or not at all; only under the lock of the database."""
+        temporary = self._key_path.with_suffix(".key.partial")
+        temporary.unlink(missing_ok=True)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "w") as file:
+            file.write(f"{key.secret.hex()}\n{key.ledger} {key.changes}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(self._key_path)
+
+    def _lost(self, what: str) -> LedgerLostError:
+        return LedgerLostError(
+            f"the ledger {str(self.path)!r} cannot be used: {what}. Put ledger and key back from a backup, or go on "
+            "without what is lost by `sfumato ledger accept-loss`."
+        )
+
+    def _no_ledger(self) -> LedgerError:
+        return LedgerError(
+            f"the file {str(self.path)!r} cannot be used: it is not a ledger of sfumato. Name another with --ledger."
+        )
+
+
+def _rows(book: sqlite3.Connection) -> list[tuple[int, str]]:
+    return book.execute("select number, content from releases order by number").fetchall()
+
+
+def _digest(book: sqlite3.Connection, key: _Key) -> bytes:
+    """Keyed digest of everything that the database holds."""
+    changes = book.execute("select changes from ledger").fetchall()
+    return key.digest("entries", key.ledger, changes, _rows(book))
+
+
+def _equal(stored: object, computed: bytes) -> bool:
+    return isinstance(stored, bytes) and compare_digest(stored, computed)
 
 
 def default_ledger() -> Ledger:
@@ -302,7 +468,9 @@ def _entry(number: int, content: dict[str, Any]) -> Entry:
             **content,
             "number": number,
             "guarantees": tuple(content["guarantees"]),
-            "table": Fingerprint(table["number_of_rows"], table["columns"], people),
+            "table": Fingerprint(
+                table["number_of_rows"], table["columns"], people, tuple(table.get("serial", ()))
+            ),
         }
     )
 
@@ -337,8 +505,8 @@ class PartialSum:
         words += ["the new release"] if None in self.releases else []
         alone = "by itself" if len(self.releases) == 1 else "by themselves"
         return (
-            f"Of {' and '.join(words)} {alone}: {self.promise.statement} What the others tell is not in this sum, and comes "
-            "on top."
+            f"Of {' and '.join(words)} {alone}: {self.promise.statement} The other releases are not included in this total, "
+            "and add to it."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -481,13 +649,17 @@ def _given(promises: Sequence[Guarantee]) -> tuple[str, ...]:
 
 
 def _local(promises: Sequence[LocalDifferentialPrivacy]) -> LocalDifferentialPrivacy:
-    """Local differential privacy of several releases: draws are independent, so epsilons add up."""
+    """Local differential privacy of several releases: draws are independent, so epsilons add up.
+
+    An attribute that one of them publishes unperturbed has no bound, however another perturbs it.
+    """
     # Stated for the largest units that any of them is about; what was said of fewer rows counts as often as it must.
     most = max(each.rows_per_unit for each in promises)
     local = [each.for_units(-(-most // each.rows_per_unit)) for each in promises]
     unprotected = {name for each in local for name in each.unprotected}
-    unbounded = {name for each in local for name in each.unbounded} - unprotected
-    covered = {name for each in local for name in each.epsilon_by_attribute} - unprotected - unbounded
+    perturbed = {name for each in local for name in each.epsilon_by_attribute}
+    unbounded = {name for each in local for name in each.unbounded} | (perturbed & unprotected)
+    covered = perturbed - unbounded
     return LocalDifferentialPrivacy(
         epsilon_by_attribute={
             name: math.fsum(each.epsilon_by_attribute.get(name, 0.0) for each in local)
@@ -625,30 +797,36 @@ def _refuse_or_say(
             "Give out the earlier release once more; or `sfumato ledger withdraw "
             f"{out[-1].number}` if nobody else holds it; or accept the sum with --again."
         )
-    for each in earlier:
-        if each.is_deleted:
-            say(
-                f"an earlier release of this table ({each.when}, {each.method}) is no longer at {each.folder}. "
-                "If somebody else holds it, the two add up."
-            )
+    deleted = [each for each in earlier if each.is_deleted]
+    if deleted:
+        last = deleted[-1]
+        other = f", nor are {len(deleted) - 1} more" if len(deleted) > 1 else ""
+        say(
+            f"an earlier release of this table ({last.when}, {last.method}) is no longer at {last.folder}{other}. "
+            "If another party holds a copy, the releases add up."
+        )
     _about_people(ledger, found, again=again, say=say)
 
 
 def _about_people(ledger: Ledger, found: Fingerprint, *, again: bool, say: Say) -> None:
-    for each, shared in ledger.sharing_people(found):
-        place = f"the table released on {each.when} by {each.method} ({each.folder})"
-        if shared is None:
-            say(
-                f"cannot tell whether this table shares people with {place}: no identifier is declared in both. "
-                "If it does, the releases add up for them."
-            )
-        elif shared >= 0.5:
+    related = ledger.sharing_people(found)
+    unknown = [each for each, shared in related if shared is None]
+    if unknown:
+        one = len(unknown) == 1
+        say(
+            f"cannot tell whether this table shares people with {'an' if one else len(unknown)} earlier table"
+            f"{'' if one else 's'}, last {unknown[-1].folder}: no identifier, other than serial numbers, is declared in "
+            "both. If it does, the releases add up for them."
+        )
+    for each, shared in related:
+        if shared is not None and shared >= 0.5:
             sentence = (
-                f"about {shared:,.0f} people of this table are also in {place}; for them the releases add up."
+                f"about {shared:,.0f} people of this table are also in the table released on {each.when} by {each.method} "
+                f"({each.folder}); for them the releases add up."
             )
             if not again:
                 raise PublishedBeforeError(
-                    f"{sentence} Withdraw it with `sfumato ledger withdraw {each.number}` if nobody else holds it, "
+                    f"{sentence} Withdraw it with `sfumato ledger withdraw {each.number}` if no other party holds it, "
                     "or accept the sum with --again."
                 )
             say(sentence)

@@ -210,7 +210,8 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
 
     Epsilons and deltas add up, in either form (Li and Li, theorem 6: ratios multiply and unsafe outputs
     add); forms that differ give the additive one. Where every promise has a rho, the rhos add up instead, and epsilon
-    follows from their sum at the sum of the deltas, which is less.
+    follows from their sum, which is less. It is taken at the smallest delta: at a larger one a further release could
+    lower the stated epsilon.
 
     Raises
     ------
@@ -243,7 +244,8 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
     given = tuple(dict.fromkeys(condition for each in promises for condition in each.given))
     epsilon, delta = sum(each.epsilon for each in promises), sum(each.delta for each in promises)
     rhos = [each.rho for each in promises if each.rho is not None]
-    if len(rhos) < len(promises) or delta == 0:
+    smallest = min(each.delta for each in promises)
+    if len(rhos) < len(promises) or smallest == 0:
         return DifferentialPrivacy(
             epsilon=epsilon,
             delta=delta,
@@ -253,7 +255,7 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
         )
     rho = sum(rhos)
     return DifferentialPrivacy(
-        epsilon=min(epsilon, epsilon_of_rho(rho, delta)),
+        epsilon=min(epsilon, epsilon_of_rho(rho, smallest)),
         delta=delta,
         rho=rho,
         given=given,
@@ -354,7 +356,9 @@ class LocalDifferentialPrivacy(Guarantee):
         It covers the perturbed attributes only: the others are published as they are. It does not
         stop an attacker from learning what is true of a *group*, and so likely of its members. An
         attribute whose matrix makes some published category impossible for some true one has no
-        finite epsilon; it is listed as unbounded, and then the row as a whole has none either.
+        finite epsilon; it is listed as unbounded, and then the row as a whole has none either. Of several
+        releases together, an attribute that one perturbs and another publishes unperturbed is both
+        unprotected and unbounded.
 
     References
     ----------
@@ -407,17 +411,26 @@ class LocalDifferentialPrivacy(Guarantee):
         """The promise with its numbers."""
         parts = ", ".join(f"{name} {value:.4g}" for name, value in self.epsilon_by_attribute.items())
         by_attribute = f" (epsilon by attribute: {parts})" if parts else ""
-        uncovered = (
-            f"; published unperturbed and not covered: {', '.join(self.unprotected)}"
-            if self.unprotected
-            else ""
-        )
+        bare, ruled_out = self._without_bound
+        never = [name for name in self.unprotected if name not in bare]
+        uncovered = f"; published unperturbed and not covered: {', '.join(never)}" if never else ""
         if not self.unbounded:
             return f"{self.epsilon:.4g}-local differential privacy for each {self._unit}{by_attribute}{uncovered}."
-        return (
-            f"no finite epsilon for each {self._unit}, because some published categories of {_joined(self.unbounded)} "
-            f"rule out some true ones{by_attribute}{uncovered}."
-        )
+        reasons = []
+        if ruled_out:
+            reasons.append(f"some published categories of {_joined(ruled_out)} rule out some true ones")
+        if bare:
+            is_one = len(bare) == 1
+            reasons.append(
+                f"{_joined(bare)} {'is' if is_one else 'are'} published unperturbed: no bound for {'it' if is_one else 'them'}"
+            )
+        return f"no finite epsilon for each {self._unit}, because {', and because '.join(reasons)}{by_attribute}{uncovered}."
+
+    @property
+    def _without_bound(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Unbounded attributes: published unperturbed elsewhere, and with categories that rule out others."""
+        bare = tuple(name for name in self.unbounded if name in self.unprotected)
+        return bare, tuple(name for name in self.unbounded if name not in bare)
 
     @property
     def _unit(self) -> str:
@@ -448,11 +461,12 @@ class LocalDifferentialPrivacy(Guarantee):
         changed = (
             f"Each person's {_joined((*covered, *self.unbounded))} was randomly changed before publication."
         )
+        bare, ruled_out = self._without_bound
         exception = (
-            f" There is no such limit for {_joined(self.unbounded)}: some published values rule out some true ones."
-            if self.unbounded
+            f" There is no such limit for {_joined(ruled_out)}: some published values rule out some true ones."
+            if ruled_out
             else ""
-        )
+        ) + (f" There is no limit for {_joined(bare)}, which was also published unperturbed." if bare else "")
         if not covered:
             return changed + exception
         factor = math.exp(min(sum(self.epsilon_by_attribute.values()), LARGEST_EXPONENT))

@@ -38,6 +38,7 @@ VERBS = [
     ("ledger", "list"),
     ("ledger", "compose"),
     ("ledger", "withdraw"),
+    ("ledger", "accept-loss"),
     ("query",),
     ("counts",),
     ("mean",),

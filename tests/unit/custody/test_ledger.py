@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shutil
 import stat
+from hashlib import sha256
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv
@@ -170,12 +172,56 @@ def test_an_entry_whose_release_was_never_written_does_not_count(again, ledger, 
     assert [each.counts for each in ledger.entries()] == [False, False, True]
 
 
+def identified(rows, seed=7, *, persons=None):
+    """A table in which a person's identifier occurs nowhere else, or is given."""
+    given = [sha256(str(number).encode()).hexdigest()[:12] for number in range(rows)]
+    column = pa.array(given if persons is None else list(persons))
+    return read_table(people(rows, seed=seed).set_column(0, "person", column), SCHEMA)
+
+
 def test_shared_people_are_noticed(again):
     """Half of the people of another table are in the first."""
-    again()
-    other = read_table(people(800, seed=9), SCHEMA)
+    again(rows=identified(400))
     with pytest.raises(PublishedBeforeError, match="about 400 people"):
-        again(rows=other)
+        again(rows=identified(800, seed=9))
+
+
+@pytest.mark.parametrize(
+    "persons",
+    [
+        lambda rows, _seed: range(1, rows + 1),
+        lambda rows, seed: 1_000 + np.random.default_rng(seed).choice(2 * rows, rows, replace=False),
+        lambda rows, _seed: [f"P{each:04}" for each in range(rows)],
+    ],
+    ids=["row names", "dense subject numbers", "prefixed numbers"],
+)
+def test_serial_numbers_of_unrelated_tables_refuse_neither(again, said, persons):
+    """It is said once, however many releases there were, that nothing can be told."""
+    for number in range(6):
+        rows = 400 + 50 * number
+        said.clear()
+        again(rows=identified(rows, seed=number, persons=persons(rows, number)))
+    assert len(said) == 1
+    assert said[0].startswith("cannot tell whether this table shares people with 5 earlier tables, last ")
+    with pytest.raises(PublishedBeforeError):
+        again(rows=identified(rows, seed=number, persons=persons(rows, number)))
+
+
+def test_tables_that_share_the_row_numbers_of_r_alone_are_not_the_same(again):
+    """Of as many rows; no column of the one is in the other."""
+    for seed, name in enumerate(("sex", "job")):
+        rows = people(300, seed=seed).select([name]).add_column(0, "rownames", pa.array(range(1, 301)))
+        design = RandomizedResponse(retention=0.5, attributes=(name,))
+        again(design, rows=read_table(rows, only(name)))
+
+
+def test_deleted_releases_are_said_in_one_line(again, said):
+    """However many there were."""
+    for _ in range(4):
+        said.clear()
+        shutil.rmtree(again().folder)
+    assert len(said) == 1
+    assert "nor are 2 more" in said[0]
 
 
 def test_without_an_identifier_it_says_that_it_cannot_tell(again, said):
@@ -183,7 +229,7 @@ def test_without_an_identifier_it_says_that_it_cannot_tell(again, said):
     names = ["sex", "age", "job"]
     again(rows=read_table(people(400).select(names), only(*names)))
     again(rows=read_table(people(400, seed=9).select(names), only(*names)))
-    assert "cannot tell" in said[0]
+    assert "cannot tell whether this table shares people with an earlier table" in said[0]
 
 
 def test_methods_without_a_rule_say_what_a_second_release_costs(again):

@@ -79,7 +79,7 @@ def test_a_sum_is_not_said_of_releases_that_are_not_in_it(add, summed):
     assert found.together == ()
     assert "Together" not in found.summary()
     assert "Of release 1 by itself: 1-differential privacy" in found.summary()
-    assert "not in this sum" in found.summary()
+    assert "not included in this total" in found.summary()
 
 
 def test_only_the_relation_that_all_have_is_said_of_all(add, summed):
@@ -159,6 +159,15 @@ def test_decoys_of_different_gammas_are_averaged_as_they_are(add, summed):
         for gamma in (2, 3)
     ]
     assert min(alike) < stated < max(alike)
+
+
+def test_an_attribute_without_decoys_in_one_release_has_no_bound(add, summed):
+    """Its counts are exact there; the other release's error does not stand for both."""
+    add(SPLUGen(gamma={"job": 2, "region": 2}), rows=even())
+    add(SPLUGen(gamma={"job": 2}), rows=even())
+    found = summed().without_rule["splu-gen"]
+    assert "job is" not in found
+    assert "region is published unperturbed in one of them: no bound for it" in found
 
 
 SMALL = {"relative_error": 0.3, "largest_small_count": 10}

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from samples import people
 from sfumato.data.duckdb_engine import DuckDBEngine
-from sfumato.data.fingerprints import SKETCH_SIZE, CellTally, Sketch, fingerprint
+from sfumato.data.fingerprints import (
+    NOBODY,
+    SKETCH_SIZE,
+    CellTally,
+    Sketch,
+    _finished,
+    _read_part,
+    fingerprint,
+)
 from sfumato.data.private_table import read_table
 from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import SourceError
@@ -79,7 +89,7 @@ def test_shared_people_are_counted(first, second, shared):
 
     The standard error of the Jaccard index is at most 0.5 / sqrt(k).
     """
-    names = [f"person {number}" for number in range(first + second - shared)]
+    names = [sha256(str(number).encode()).hexdigest() for number in range(first + second - shared)]
     left = taken(pa.table({"id": names[:first]}), people=("id",))
     right = taken(pa.table({"id": names[first - shared :]}), people=("id",))
     found = left.people_shared_with(right)
@@ -186,3 +196,113 @@ def test_rows_that_came_between_counting_and_reading_are_refused():
         pass
     with pytest.raises(SourceError, match="changed between two readings"):
         fingerprint(ArrowData(messy(501)), DuckDBEngine(), KEY, tally=tally)
+
+
+def _apart(low: int, high: int, rows: int, seed: int):
+    return low + np.random.default_rng(seed).choice(high - low, rows, replace=False)
+
+
+SERIAL = {
+    "row names": (range(1, 301), range(1, 2_001)),
+    "index": (range(300), range(2_000)),
+    "floats": (np.arange(300.0), np.arange(2_000.0)),
+    "dense subject numbers": (_apart(1_000, 1_600, 300, 1), _apart(1_000, 1_600, 300, 2)),
+    "a third of a range": (_apart(1, 900, 300, 1), _apart(1, 900, 300, 2)),
+    "padded": ([f"{each:05}" for each in range(300)], [f"{each:05}" for each in range(500)]),
+    "prefixed": ([f"P{each:04}" for each in range(1, 301)], [f"P{each:04}" for each in range(1, 501)]),
+    "in words": ([f"person-{each}" for each in range(300)], [f"person-{each}" for each in range(500)]),
+    "by site": (
+        [f"{site:02}-{each:03}" for site in range(10) for each in range(30)],
+        [f"{site:02}-{each:03}" for site in range(20) for each in range(20)],
+    ),
+    "with a suffix": ([f"{each}-TRIAL" for each in range(300)], [f"{each}-TRIAL" for each in range(500)]),
+    "steps of ten": (range(0, 3_000, 3), range(0, 6_000, 3)),
+}
+
+
+@pytest.mark.parametrize("name", list(SERIAL))
+def test_serial_numbers_are_no_evidence_of_shared_people(name):
+    """Of two unrelated tables: whether people are shared cannot be told."""
+    first, second = (taken(pa.table({"id": list(each)}), people=("id",)) for each in SERIAL[name])
+    assert first.people_shared_with(second) is None
+    assert second.serial == ("id",)
+
+
+def _random(form, seed: int, shared: int = 150):
+    """Identifiers of 300 persons, of which so many are the first ones of any other seed."""
+    numbers = [*_apart(0, 10**9, 150, 0)[:shared], *_apart(0, 10**9, 300 - shared, seed)]
+    return [form(int(each)) for each in numbers]
+
+
+REAL = {
+    "numbers": lambda each: each,
+    "nine digits": lambda each: f"{each:09}",
+    "with dashes": lambda each: f"{each:09}"[:3] + "-" + f"{each:09}"[3:5] + "-" + f"{each:09}"[5:],
+    "prefixed": lambda each: f"MRN{each:09}",
+    "hexadecimal": lambda each: sha256(str(each).encode()).hexdigest()[:12],
+    "letters and digits": lambda each: np.base_repr(each, 36).zfill(6),
+    "mail addresses": lambda each: f"{np.base_repr(each, 36).lower()}{each % 3}@example.org",
+    "names": lambda each: "".join("bcdfghklmn"[int(digit)] + "aeiou"[int(digit) % 5] for digit in str(each)),
+}
+
+
+@pytest.mark.parametrize("name", list(REAL))
+def test_people_of_identifiers_that_are_not_serial_are_counted(name):
+    """Half of the people are shared, and none."""
+    form = REAL[name]
+    first, second, third = (
+        taken(pa.table({"id": _random(form, seed, shared)}), people=("id",))
+        for seed, shared in ((1, 150), (2, 150), (3, 0))
+    )
+    assert first.people_shared_with(second) == pytest.approx(150)
+    assert first.people_shared_with(third) == 0
+
+
+def test_missing_identifiers_are_not_one_person():
+    """Neither empty cells nor marks."""
+    marks = [None, *NOBODY, "n/a", " unknown "]
+    first, second = (
+        taken(pa.table({"id": [*_random(str, seed, 0), *marks]}), people=("id",)) for seed in (1, 2)
+    )
+    assert first.people_shared_with(second) == 0
+
+
+@pytest.mark.parametrize("first_number", [0, 1])
+def test_tables_that_share_row_numbers_alone_are_not_the_same(first_number):
+    """Of as many rows, as R or pandas writes them; the column need not be declared."""
+    numbers = pa.array(range(first_number, 300 + first_number))
+    one, other = people(300, seed=1).select(["sex", "age"]), people(300, seed=2).select(["job", "region"])
+    first, second = (each.add_column(0, "rownames", numbers) for each in (one, other))
+    assert taken(first).serial == ("rownames",)
+    assert not taken(first).is_same_table(taken(second))
+    assert taken(first).is_same_table(taken(first.select(["rownames", "sex"])))
+
+
+def test_whole_numbers_that_repeat_or_spread_are_evidence():
+    """An age is no row number, nor are prices of different houses."""
+    table = pa.table(
+        {"age": [1, 1, *range(2, 300)], "price": _apart(0, 10**6, 300, 1), "share": np.arange(300) / 300}
+    )
+    assert taken(table).serial == ()
+
+
+def test_parts_add_up_to_the_fingerprint_of_all_rows():
+    """Also what is serial: in each part of rows in random order the numbers are far apart."""
+    rows = 3_000
+    order = np.random.default_rng(4).permutation(rows)
+    table = pa.table(
+        {
+            "rownames": order,
+            "subject": [f"S{each:05}" for each in order],
+            "mail": _random(str, 5, 0) * 10,
+            "sex": ["F", "M", "F"] * 1_000,
+        }
+    )
+    names = ("rownames", "subject", "mail")
+    parts = [
+        _read_part(ArrowData(table.slice(place, 100)), DuckDBEngine(), KEY, names)
+        for place in range(0, rows, 100)
+    ]
+    whole = taken(table, people=names)
+    assert _finished(parts) == whole
+    assert whole.serial == ("rownames", "subject")

@@ -654,7 +654,15 @@ class SPLUGen(Design):
             cls.published_twice,
             f"A row that shows a value in all {len(releases)} has the product of its odds factors.",
         ]
-        sums = [each for one in releases for each in one.promises if isinstance(each, SmallSumPrivacy)]
+        stated = [
+            (one, each) for one in releases for each in one.promises if isinstance(each, SmallSumPrivacy)
+        ]
+        sums = [each for _, each in stated]
+        told += [
+            f"{name} is published unperturbed in one of them: no bound for it."
+            for name in dict.fromkeys(name for each in sums for name in each.gamma_by_attribute)
+            if any(name in one.sizes and name not in each.gamma_by_attribute for one, each in stated)
+        ]
         shared = [
             name
             for name in sums[-1].gamma_by_attribute

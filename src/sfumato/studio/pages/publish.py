@@ -401,6 +401,7 @@ async def show_publish(request: Request) -> Response:
         releases=studio.project.releases(),
         published=studio.project.result("publication"),
         ledger=ledger.data if ledger.has_result else [],
+        ledger_problems=() if ledger.has_result else ledger.sentences,
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -255,6 +257,16 @@ def test_a_second_release_of_the_same_rows_is_refused_until_it_is_wanted(custodi
     custodian.post("/publish", name="second", again="1")
     custodian.wait()
     assert set(custodian.project.releases()) == {"releases/first", "releases/second"}
+
+
+def test_a_lost_ledger_is_not_shown_as_an_empty_one(custodian):
+    """The page has the sentence of the command line."""
+    publish(custodian)
+    ledger = Path(os.environ["SFUMATO_LEDGER"])
+    ledger.unlink()
+    page = shown(custodian.get("/publish"))
+    assert "accept-loss" in page
+    assert "Nothing was published yet" not in page
 
 
 @pytest.mark.parametrize("name", ["../out", "", "a/b", ".hidden", "a\x00b"])
