@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 from types import ModuleType
 
@@ -43,6 +44,21 @@ def _databases_are_lent():
 def databases_of_their_own(monkeypatch):
     """Every engine opens a database and closes it, as outside of tests."""
     monkeypatch.setattr(connection, "_Opened", lent_databases._Opened)
+
+
+@pytest.fixture
+def signals_by_default():
+    """Processes that a test starts take signals as by default, also under ``nohup`` and in the background of a script.
+
+    What this process ignores it goes on surviving: a handler that does nothing is not handed down to a new program.
+    """
+    may_be = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGUSR1)
+    ignored = [each for each in may_be if signal.getsignal(each) is signal.SIG_IGN]
+    for each in ignored:
+        signal.signal(each, lambda *_: None)
+    yield
+    for each in ignored:
+        signal.signal(each, signal.SIG_IGN)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import signal
 import struct
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,9 @@ except ImportError:  # pragma: no cover - Windows, where nothing abandoned is lo
 
 PARTIAL = "sfumato-partial-"
 """In the name of every folder that holds what is half written; behind it are letters that are its own."""
+
+SPILL = "sfumato-spill-"
+"""Begins the name of every folder for what exceeds memory, or waits to be read."""
 
 ATTEMPTS = 3
 """Folders that are made before a file system is taken for one without locks."""
@@ -63,7 +67,7 @@ def ended_by_exceptions() -> Iterator[None]:
 
 
 class HeldFolder:
-    """A folder of this process's own, which the next one removes when this one is killed.
+    """A folder of this process's own, gone with the process; the next one removes it when this one is killed.
 
     The process holds a lock on it for as long as it lives; a folder of its kind that nobody holds is abandoned.
 
@@ -75,26 +79,56 @@ class HeldFolder:
         Of its name.
     kind
         Part of the name of all folders of its kind, which are looked at before it is made.
+
+    Attributes
+    ----------
+    close
+        Removes what is in it, and the folder; once is enough.
     """
+
+    close: weakref.finalize[..., HeldFolder]
 
     def __init__(self, parent: Path, *, prefix: str, kind: str) -> None:
         remove_abandoned(parent, kind)
         for _ in range(ATTEMPTS):
-            self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
-            self._lock = _locked(self.path)
+            is_held = self._make(parent, prefix)
             # Another process may have taken it for abandoned before it was locked.
-            if self._lock is not None and self.path.exists():
+            if is_held and self.path.exists():
                 return
             self.close()
         # A file system without locks: nothing is ever taken for abandoned there.
-        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        self._make(parent, prefix)
 
-    def close(self) -> None:
-        """Remove what is in it, and the folder."""
-        shutil.rmtree(self.path, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+    def _make(self, parent: Path, prefix: str) -> bool:
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
+        lock = _locked(self.path)
+        # Also when its owner is interrupted before it has seen to the end; a forked process leaves it alone.
+        self.close = weakref.finalize(self, _give_back, self.path, lock, os.getpid())
+        return lock is not None
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def spill_folder(parent: Path | None = None) -> HeldFolder:
+    """A folder for what exceeds memory, in the system's place for such things unless another is named."""
+    return HeldFolder(parent or Path(tempfile.gettempdir()), prefix=SPILL, kind=SPILL)
+
+
+def remove_abandoned_spill(parent: Path | None = None) -> None:
+    """Remove what processes that are gone have spilled."""
+    remove_abandoned(parent or Path(tempfile.gettempdir()), SPILL)
+
+
+def _give_back(folder: Path, lock: int | None, process: int) -> None:
+    if process != os.getpid():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
 
 
 def make_files_private(folder: Path) -> None:

@@ -31,12 +31,59 @@ No message contains a value of a private cell; ``tests/boundaries`` plants marke
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 
+def shortened(text: str, most: int = 60) -> str:
+    """A name of somebody else's as it stands in a message: a long one with its middle left out.
+
+    Examples
+    --------
+    >>> shortened("occupation"), shortened("a" * 70_000, most=9)
+    ('occupation', 'aaaa…aaaa')
+    """
+    half = (most - 1) // 2
+    return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
+
+
+LONGEST_MESSAGE = 1_000
+"""Characters of a message, whatever names of others are in it."""
+
+_LONG_WORD = re.compile(r"\S{300,}")
+
+
+def readable(message: str) -> str:
+    r"""A message that a person can read, however long the names in it: the middle of what is too long is left out.
+
+    Examples
+    --------
+    >>> readable(f"there is no method {'a' * 70_000!r}; see methods.")[-50:]
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'; see methods."
+    >>> len(readable("a b " * 5_000)), readable("one\n" * 500)[-29:]
+    (999, '… and 390 more lines like it.')
+    """
+    short = _LONG_WORD.sub(lambda found: shortened(found[0], 120), message)
+    if len(short) <= LONGEST_MESSAGE:
+        return short
+    first, *rest = short.split("\n")
+    if not rest:
+        return shortened(short, LONGEST_MESSAGE)
+    kept, room = [shortened(first, LONGEST_MESSAGE // 2)], LONGEST_MESSAGE // 2 - 60
+    for line in rest:
+        room -= len(line) + 1
+        if room < 0:
+            break
+        kept.append(line)
+    return "\n".join([*kept, f"… and {len(rest) + 1 - len(kept)} more lines like it."])
+
+
 class SfumatoError(Exception):
     """Base of everything sfumato raises on purpose."""
+
+    def __str__(self) -> str:
+        return readable(super().__str__())
 
 
 @contextmanager

@@ -190,14 +190,17 @@ def number_run(labels: Iterable[str]) -> int:
 
 
 def as_text(label: str) -> str:
-    """A label as a spreadsheet shows it: an apostrophe keeps it from being run.
+    r"""A label as a spreadsheet shows it: an apostrophe keeps it from being run, and commands to a terminal are written out.
 
     Examples
     --------
     >>> as_text("=1+1"), as_text("-9")
     ("'=1+1", '-9')
+    >>> print(as_text("a\x1b[2J"))
+    a\x1b[2J
     """
-    return f"'{label}" if is_run(label) else label
+    shown = visible(label)
+    return f"'{shown}" if is_run(label) else shown
 
 
 # --------------------------------------------------------------------------------------------------

@@ -14,9 +14,8 @@ from pyarrow import parquet
 
 from samples import SCHEMA, people
 from sfumato import load_release
-from sfumato.atomic_files import PARTIAL
+from sfumato.atomic_files import PARTIAL, SPILL
 from sfumato.cli.app import app
-from sfumato.data.duckdb_connection import SPILL
 
 ROWS = 20_000
 METHODS = (("randomized-response", "retention=0.5"), ("anatomy", "l_value=2"), ("generalization", "k=5"))

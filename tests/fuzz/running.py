@@ -28,6 +28,9 @@ BYTES = 2 * 2**30
 ALLOWED = {0, 1, 2, 3, 130}
 """Exit codes: done, refused, misused, refuted, interrupted."""
 
+LONGEST_MESSAGE = 1_000
+"""Characters that a refusal may have, all its sentences together."""
+
 MARKER = "Quetzalcoatl"
 """Stands in private cells; nobody may be shown it."""
 
@@ -101,6 +104,7 @@ class End:
 
     exit_code: int
     shown: str
+    said: str = ""
     escaped: BaseException | None = None
 
 
@@ -128,8 +132,8 @@ def run_here(arguments: tuple[str, ...]) -> End:
             escaped = error
         sys.stdout.flush()
         sys.stderr.flush()
-        shown = (stdout.getvalue() + stderr.getvalue()).decode("utf-8", "replace")
-    return End(code, shown, escaped)
+        shown, said = (each.getvalue().decode("utf-8", "replace") for each in (stdout, stderr))
+    return End(code, shown + said, said, escaped)
 
 
 def run_apart(arguments: tuple[str, ...]) -> End:
@@ -140,7 +144,8 @@ def run_apart(arguments: tuple[str, ...]) -> End:
         timeout=PATIENCE * SECONDS,
         check=False,
     )
-    return End(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace"))
+    shown, said = (each.decode("utf-8", "replace") for each in (done.stdout, done.stderr))
+    return End(done.returncode, shown + said, said)
 
 
 def trouble_with(
@@ -158,6 +163,7 @@ def trouble_with(
     wrong = (
         _wrong_end(end.exit_code, end.escaped, end.shown)
         or _wrong_words(end.shown)
+        or _wrong_length(end)
         or (f"needed {(used() - before) >> 20:,} MB" if used() - before > BYTES else None)
     )
     return None if wrong is None else Trouble(number, wrong, arguments)
@@ -182,6 +188,12 @@ def _wrong_words(shown: str) -> str | None:
         "\t",
     }
     return f"commands the terminal by {left!r}" if left else None
+
+
+def _wrong_length(end: End) -> str | None:
+    """What is shown of a result may be long; a refusal may not."""
+    longest = max(map(len, end.said.split("sfumato: ")[1:]), default=0)
+    return f"says {longest:,} characters: {end.said[:300]}" if longest > LONGEST_MESSAGE else None
 
 
 def quiet_environment(folder: Path) -> None:

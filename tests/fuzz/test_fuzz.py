@@ -104,12 +104,19 @@ def raising(error: BaseException, *, after: str = "") -> Callable[..., None]:
     return fail
 
 
+def long_winded(*_: object, **__: object) -> None:
+    """A refusal that nobody reads to its end."""
+    print("sfumato: " + "a " * 600, file=sys.stderr)  # noqa: T201 - what it is for
+    raise SfumatoError("Refused.")
+
+
 WRONG = {
     "exit 70": raising(ZeroDivisionError()),
     "took more than": lambda *_, **__: time.sleep(10),
     "shows a cell": raising(SfumatoError("Refused."), after=f"{MARKER}-7"),
     "commands the terminal": raising(SfumatoError("Refused."), after="\x1b[2J"),
     "raised": raising(GeneratorExit()),
+    "says 1,2": long_winded,
     "more memory than there is": raising(MemoryError()),
 }
 

@@ -25,8 +25,9 @@ WRITES = textwrap.dedent("""
 
 
 @pytest.fixture
-def half_written(tmp_path):
+def half_written(tmp_path, signals_by_default):
     """A process in the middle of writing a file, by a library without a command line around it."""
+    del signals_by_default
     process = subprocess.Popen(
         [sys.executable, "-c", WRITES], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )

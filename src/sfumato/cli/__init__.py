@@ -38,18 +38,20 @@ def _stop(_number: int, _frame: object) -> NoReturn:
 def remembering() -> Iterator[None]:
     """Inside the block Ctrl-C raises as ever, and is remembered.
 
-    Only in the main thread, which alone can listen, and only where nobody else listens or ignores it.
+    Only in the main thread, which alone can listen, and only where no program of Python's listens. Shells start what
+    runs in the background with SIGINT ignored: a verb that was sent one all the same, or cancelled in the studio, ends.
     """
     _asked.clear()
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    before = signal.getsignal(signal.SIGINT)
+    if not is_main or before not in (signal.default_int_handler, signal.SIG_IGN):
         yield
         return
     signal.signal(signal.SIGINT, _stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
 
 
 # --------------------------------------------------------------------------------------------------

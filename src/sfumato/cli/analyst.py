@@ -24,7 +24,7 @@ from sfumato.cli.options import (
 )
 from sfumato.cli.output import show_json, show_result, talk, tell
 from sfumato.errors import ParameterError
-from sfumato.text import as_text, counted, number_run
+from sfumato.text import as_text, counted, number_run, visible
 
 if TYPE_CHECKING:
     from sfumato.estimates.answers import AnswerTable
@@ -279,7 +279,7 @@ def attribute_names(texts: Iterable[str]) -> list[str]:
 
 
 def write_csv(table: AnswerTable, path: Path, formulas: Literal["quote", "refuse", "keep"]) -> None:
-    """A new CSV file with a column for each attribute, and estimate, std_error, low, high."""
+    """A new CSV file with a column for each attribute, and estimate, std_error, low, high; nothing in it commands a terminal."""
     from sfumato.atomic_files import write_whole
 
     texts = {text for labels, *_ in table.cells() for text in labels} | {*table.column_names()}
@@ -290,7 +290,7 @@ def write_csv(table: AnswerTable, path: Path, formulas: Literal["quote", "refuse
             "Write them with an apostrophe before them by --formulas quote, or as they are by --formulas keep.",
             parameter="formulas",
         )
-    written = as_text if formulas == "quote" else str
+    written = as_text if formulas == "quote" else visible
     if run:
         what = "now begin with an apostrophe" if formulas == "quote" else "were written as they are"
         talk(f"{counted(run, 'label')} that a spreadsheet would run as a formula {what} (--formulas).")

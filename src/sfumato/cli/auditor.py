@@ -29,7 +29,10 @@ from sfumato.cli.output import REFUTED, show_json, show_result, talk, tell
 # ``sfumato verify``: everything about a release that can be checked without the private rows.
 
 
-VERIFY_EXAMPLES = ("sfumato verify release", "sfumato verify release --key custodian.pub --json")
+VERIFY_EXAMPLES = (
+    "sfumato verify release",
+    "sfumato verify release --key custodian.pub --at-least 3 --json",
+)
 
 
 @with_options
@@ -42,13 +45,19 @@ def verify(
             "--key", metavar="PUBLIC", help="Public Ed25519 key that must have signed it (PEM or OpenSSH)."
         ),
     ] = None,
+    at_least: Annotated[
+        int | None,
+        typer.Option(
+            "--at-least", metavar="N", help="With --key: refuse a signature with a smaller serial number."
+        ),
+    ] = None,
     reading: Running,
     as_json: AsJson = False,
 ) -> None:
     """Check a release by itself: files, rows, promises against law and tables, signature."""
     from sfumato.release.verification import verify_release
 
-    found = verify_release(release, key=key, engine=reading.make_engine())
+    found = verify_release(release, key=key, at_least=at_least, engine=reading.make_engine())
     show_result(found, as_json=as_json)
     if not found.is_kept:
         raise typer.Exit(REFUTED)

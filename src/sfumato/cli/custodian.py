@@ -585,8 +585,14 @@ def publish(
     ] = False,
     sign: Annotated[
         Path | None,
+        typer.Option("--sign", metavar="KEY", help="File of a private Ed25519 key to sign the release with."),
+    ] = None,
+    serial: Annotated[
+        int | None,
         typer.Option(
-            "--sign", metavar="KEY", help="File of a private Ed25519 key to sign the manifest with."
+            "--serial",
+            metavar="N",
+            help="Serial number in the signature; the number in the ledger when not given.",
         ),
     ] = None,
     withhold_law: Annotated[
@@ -641,6 +647,7 @@ def publish(
             again=again,
             say=warn,
             sign=signer,
+            serial=serial,
             withhold_law=withhold_law,
             formulas=formulas,
             accept_unique_rows=accept_unique_rows,

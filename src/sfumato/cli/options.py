@@ -235,6 +235,10 @@ class Running:
         ParameterError
             When something that it needs is not there.
         """
+        from sfumato.atomic_files import remove_abandoned_spill
+
+        # What a process that was killed has left must not wait for one that spills too.
+        remove_abandoned_spill(self.temp_dir)
         if self.engine == "spark":
             from sfumato.data.distributed.spark import SparkEngine, require_parts
 

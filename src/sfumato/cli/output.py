@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from sfumato.cli import INTERRUPTED, STOPPED, asked_to_stop
-from sfumato.errors import PromiseRefutedError, SfumatoError
+from sfumato.errors import PromiseRefutedError, SfumatoError, readable
 from sfumato.progress import silence, watched_by, watcher
 from sfumato.text import visible
 
@@ -80,13 +80,13 @@ def _without_nan(content: Any) -> Any:
 def talk(sentence: str) -> None:
     """Say something on stderr."""
     with silence():
-        typer.echo(visible(sentence), err=True)
+        typer.echo(readable(visible(sentence)), err=True)
 
 
 def warn(sentence: str) -> None:
     """Say something on stderr that must not be overlooked."""
     with silence():
-        typer.secho(f"WARNING: {visible(sentence)}", err=True, bold=True, fg="red")
+        typer.secho(f"WARNING: {readable(visible(sentence))}", err=True, bold=True, fg="red")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -306,14 +306,15 @@ class GuardedGroup(TyperGroup):
     def make_context(self, *arguments: Any, **named: Any) -> Any:
         """Parse what was typed; typer itself would be stopped without a word."""
         try:
-            return super().make_context(*arguments, **named)
+            with _shortly():
+                return super().make_context(*arguments, **named)
         except KeyboardInterrupt:
             _stop()
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # typer's own context class
         """Run a verb."""
         try:
-            with shown_on_terminal():
+            with shown_on_terminal(), _shortly():
                 result = super().invoke(ctx)
             # Here and not at exit, where a reader that has gone away could no longer be handled.
             sys.stdout.flush()
@@ -336,6 +337,16 @@ class GuardedGroup(TyperGroup):
         else:
             return result
         raise AssertionError  # every handler above leaves by an exception
+
+
+@contextmanager
+def _shortly() -> Iterator[None]:
+    """Typer repeats what was typed, however long."""
+    try:
+        yield
+    except typer.TyperException as error:
+        error.message = readable(error.message)
+        raise
 
 
 def _stop() -> NoReturn:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from sfumato.atomic_files import spill_folder
 from sfumato.compare import trial
 from sfumato.compare.frontier import Comparison, Point
 from sfumato.compare.grid import RAW, Candidate, candidate, is_allowed_by
@@ -193,10 +192,10 @@ def choose_by_measuring(
     grid = _grid(method, promised)
     allowed = [each for each in grid if is_allowed_by(held, method, each)] or [grid[0]]
     candidates: list[Candidate] = [RAW, *(candidate(method, each) for each in allowed)]
-    with tempfile.TemporaryDirectory() as folder:
+    with spill_folder() as folder:
         comparison = compare_designs(
             held,
-            Path(folder) / "comparison",
+            folder / "comparison",
             candidates=candidates,
             sensitive=sensitive,
             workload=workload,

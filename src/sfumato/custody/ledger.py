@@ -735,6 +735,11 @@ class Entering:
         else:
             self.ledger.cancel(self._entry)
 
+    @property
+    def number(self) -> int | None:
+        """Of the release in the ledger, once it is entered."""
+        return None if self._entry is None else self._entry.number
+
     def looking_up(self, read: Read, resting: PrivateTable, *, passes_once: bool) -> Read:
         """What reads the rows for publishing, which need not be read once more to be looked up.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -43,7 +43,15 @@ from sfumato.release.loading import (
     open_choices,
     unknown_choices,
 )
-from sfumato.release.manifest import AS_IT_IS, Format, Manifest, Signer, TableEntry
+from sfumato.release.manifest import (
+    AS_IT_IS,
+    LARGEST_SERIAL,
+    Format,
+    Manifest,
+    Signature,
+    Signer,
+    TableEntry,
+)
 from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.storage import Describe, Progress, WriteParts, refuse_existing_folder, write_release
@@ -209,6 +217,7 @@ def publish(
     again: bool = False,
     say: Say = warnings.warn,
     sign: Signer | str | Path | None = None,
+    serial: int | None = None,
     withhold_law: bool = False,
     formulas: Literal["refuse", "keep"] = "refuse",
     accept_unique_rows: bool = False,
@@ -238,7 +247,10 @@ def publish(
     say
         Takes what the custodian alone is told: by the ledger, and by the method.
     sign
-        Signs the manifest: a signer, or the file of a private Ed25519 key.
+        Signs the release: a signer, or the file of a private Ed25519 key.
+    serial
+        Number in the signature, larger than those of earlier releases, so that ``verify --at-least`` refuses these; the
+        release's number in the ledger when not given, 1 where there is none.
     withhold_law
         Publish which attributes were perturbed and not how: no law, no parameter, no number of the promise. Estimates
         are then refused; what stays valid without them can still be asked.
@@ -281,7 +293,7 @@ def publish(
     refuse_existing_folder(folder)
     refuse_rows_of_units(table.schema, design)
     # Read before anything is made, so that a wrong key costs nothing.
-    signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
+    signing = _signing(sign, serial)
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
     is_entered = ledger is not None and not noise.is_reproducible
     # The ledger may look rows up by a reading of its own, which must have been of the same ones.
@@ -316,7 +328,7 @@ def publish(
             noise=noise,
             format=format,
             progress=progress,
-            signer=signer,
+            sign=signing and (lambda files: signing(files, entering.number)),
             look=gate.look,
             check=check,
             parted=parted,
@@ -330,6 +342,21 @@ def publish(
     if tell is not None and (unique := gate.result()) is not None:
         tell(unique)
     return load_release(folder)
+
+
+def _signing(
+    sign: Signer | str | Path | None, serial: int | None
+) -> Callable[[Mapping[str, bytes], int | None], Signature] | None:
+    """What signs files, given the release's number in the ledger."""
+    signer = None if sign is None else sign if isinstance(sign, Signer) else Signer(Path(sign))
+    if serial is not None and (signer is None or not 1 <= serial <= LARGEST_SERIAL):
+        raise ParameterError(
+            "serial: the serial number of a signature is a whole number from 1 to 10^18. Give one, and the key by --sign.",
+            parameter="serial",
+        )
+    if signer is None:
+        return None
+    return lambda files, number: signer.sign(files, serial=serial or number or 1)
 
 
 def _reader(publication: Publication, table: PrivateTable, resting: PrivateTable) -> Read:

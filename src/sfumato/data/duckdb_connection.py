@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sfumato.atomic_files import HeldFolder, make_files_private
+from sfumato.atomic_files import make_files_private, spill_folder
 from sfumato.errors import ParameterError
 from sfumato.progress import watcher
 
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
 
 Settings = dict[str, str | bool | int | float | list[str]]
-
-SPILL = "sfumato-spill-"
-"""Begins the name of every folder that a connection spills to."""
 
 ENCIPHERED: Settings = {
     "temp_file_encryption": True,
@@ -41,16 +38,13 @@ CAREFUL: Settings = {
     # It packs values into as few bytes as the file says that they need. Where the file says wrong, they come out as others,
     # or the process ends by a fault of memory.
     "disabled_optimizers": "compressed_materialization",
+    # A file may be replaced between two questions by one with the same time.
+    "enable_external_file_cache": False,
 }
 """What a file says of itself is not taken for true."""
 
 
-SMALL: Settings = {
-    **CAREFUL,
-    "threads": 1,
-    # A file may be replaced between two questions.
-    "enable_external_file_cache": False,
-}
+SMALL: Settings = {**CAREFUL, "threads": 1}
 """Of the one that is asked what files say of themselves."""
 
 
@@ -148,7 +142,7 @@ class _Opened:
         parent = Path(tempfile.gettempdir()) if temporary_folder is None else temporary_folder
         # Others may neither look into the folder nor, enciphered as they are, make anything of its files.
         try:
-            self.spill = HeldFolder(parent, prefix=SPILL, kind=SPILL)
+            self.spill = spill_folder(parent)
         except OSError:
             raise ParameterError(
                 f"no folder for temporary files can be made in {str(parent)!r}. Name another by --temp-dir, one that exists, may "

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -245,26 +246,61 @@ def checksum(descriptor: dict[str, Any]) -> str:
 # --------------------------------------------------------------------------------------------------
 # Signatures: who vouches for a release.
 #
-# A signature is over the manifest's bytes, and the manifest holds the digest of every file, so that it covers
-# the
-# whole folder. Ed25519 keys as ``openssl genpkey -algorithm ed25519`` or ``ssh-keygen -t ed25519`` make them.
+# A signature is over a date, a serial number and the checksums of the manifest and of README.md; the manifest holds
+# the checksum of every other file, so that the whole folder is covered. Ed25519 keys as ``openssl genpkey -algorithm
+# ed25519`` or ``ssh-keygen -t ed25519`` make them. Version 1 was over the manifest's bytes alone.
 
 
 SIGNATURE_NAME = "datapackage.signature.json"
+SIGNATURE_VERSION = 2
 ALGORITHM = "Ed25519"
+LARGEST_SERIAL = 10**18
 LARGEST_FILE = 65_536
 """Bytes beyond which a file is no key and no signature."""
 
 
+class Statement(Frozen):
+    """What a signature vouches for.
+
+    Parameters
+    ----------
+    date
+        Of signing, in UTC.
+    serial
+        Number that grows with every release of the signer, so that an old release cannot pass for the newest.
+    files
+        Checksums of the files that no other file has the checksum of.
+    """
+
+    date: date
+    serial: Annotated[int, Field(ge=1, le=LARGEST_SERIAL, strict=True)]
+    files: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
+
+    def to_bytes(self) -> bytes:
+        """What is signed; its first line is that of no manifest."""
+        content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
+        return f"sfumato signature {SIGNATURE_VERSION}\n{content}".encode()
+
+
 @dataclass(frozen=True)
 class Signature:
-    """A signature of a manifest, and the public key it can be checked with.
+    """A signature of a release, and the public key it can be checked with.
 
     That it fits its own key says that nothing was changed since; whose key it is, the reader must know.
+
+    Parameters
+    ----------
+    public_key
+        Its 32 bytes.
+    signed
+        The signature itself.
+    statement
+        What it vouches for; None in version 1, which vouches for the manifest alone.
     """
 
     public_key: bytes
     signed: bytes
+    statement: Statement | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -272,21 +308,29 @@ class Signature:
         return hashlib.sha256(self.public_key).hexdigest()[:32]
 
     def fits(self, manifest: bytes) -> bool:
-        """Whether the holder of the key signed exactly this manifest."""
+        """Whether the holder of the key signed a release with exactly this manifest."""
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+        message = manifest if self.statement is None else self.statement.to_bytes()
         try:
-            Ed25519PublicKey.from_public_bytes(self.public_key).verify(self.signed, manifest)
+            Ed25519PublicKey.from_public_bytes(self.public_key).verify(self.signed, message)
         except (InvalidSignature, ValueError):
             return False
-        return True
+        return self.statement is None or self.covers(MANIFEST_NAME, manifest)
+
+    def covers(self, name: str, content: bytes) -> bool:
+        """Whether it vouches for a file of this content."""
+        stated = None if self.statement is None else self.statement.files.get(name)
+        return stated == hashlib.sha256(content).hexdigest()
 
     def to_text(self) -> str:
         """Content of the signature's file."""
         content = {
+            **({} if self.statement is None else {"version": SIGNATURE_VERSION}),
             "algorithm": ALGORITHM,
             "public_key": base64.b64encode(self.public_key).decode(),
+            **({} if self.statement is None else self.statement.model_dump(mode="json")),
             "signature": base64.b64encode(self.signed).decode(),
         }
         return json.dumps(content, indent=2) + "\n"
@@ -299,22 +343,32 @@ class Signature:
         ------
         ReleaseDamagedError
             When it is not one.
+        ReleaseUnsupportedError
+            When its version is not known here.
         """
+        statement = None
         try:
             content = json.loads(text)
             parts = [base64.b64decode(content[each], validate=True) for each in ("public_key", "signature")]
+            version = content.get("version", 1)
             is_known = content["algorithm"] == ALGORITHM
-        except (ValueError, TypeError, KeyError, RecursionError):
+            if version == SIGNATURE_VERSION:
+                statement = Statement(**{name: content[name] for name in Statement.model_fields})
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             is_known = False
         if not is_known:
             raise ReleaseDamagedError(
                 f"{SIGNATURE_NAME} is not a signature. Get the release again from where it came."
             )
-        return cls(*parts)
+        if version not in (1, SIGNATURE_VERSION):
+            raise ReleaseUnsupportedError(
+                f"{SIGNATURE_NAME} has a version that this version of sfumato does not know. Install one that knows it."
+            )
+        return cls(parts[0], parts[1], statement)
 
 
 class Signer:
-    """Signs manifests with a private key, which it never shows.
+    """Signs releases with a private key, which it never shows.
 
     Parameters
     ----------
@@ -330,9 +384,11 @@ class Signer:
     def __repr__(self) -> str:
         return f"Signer({_raw(self._key.public_key()).hex()[:8]}…)"
 
-    def sign(self, manifest: bytes) -> Signature:
-        """A signature of a manifest's bytes."""
-        return Signature(_raw(self._key.public_key()), self._key.sign(manifest))
+    def sign(self, files: Mapping[str, bytes], *, serial: int) -> Signature:
+        """A signature of today over the manifest and README.md, by their names."""
+        checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        statement = Statement(date=datetime.now(UTC).date(), serial=serial, files=checksums)
+        return Signature(_raw(self._key.public_key()), self._key.sign(statement.to_bytes()), statement)
 
 
 def read_signature(folder: Path) -> Signature | None:
@@ -343,16 +399,23 @@ def read_signature(folder: Path) -> Signature | None:
     return Signature.from_text(_short_text(path, "signature"))
 
 
-def fitting_signature(folder: Path) -> Signature | None:
+def fitting_signature(folder: Path, manifest: Manifest) -> Signature | None:
     """The signature in a release's folder, or None where there is none.
 
     Raises
     ------
     ReleaseDamagedError
-        When it is not of the manifest beside it.
+        When it is not of the manifest beside it, or that is another one than was read.
     """
     found = read_signature(folder)
-    if found is not None and not found.fits((folder / MANIFEST_NAME).read_bytes()):
+    if found is None:
+        return None
+    content = (folder / MANIFEST_NAME).read_bytes()
+    if Manifest.from_text(content.decode(errors="replace")) != manifest:
+        raise ReleaseDamagedError(
+            f"{MANIFEST_NAME} changed while the release was read. Open the release again when it is at rest."
+        )
+    if not found.fits(content):
         raise ReleaseDamagedError(
             "the release's signature is not of its manifest: one of them was changed after signing. "
             "Get the release again from where it came."

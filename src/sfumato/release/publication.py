@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.atomic_files import spill_folder
 from sfumato.data.chunks import (
     PILE,
     ROWS_PER_BATCH,
@@ -270,8 +270,8 @@ def _gathered(
     folder: Path | None,
 ) -> Iterator[CodedBatch]:
     """Rows put on the piles that their step named, then made pile by pile."""
-    with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as waiting:
-        piles = Piles(Path(waiting), len(shares), bytes_in_memory=BYTES_WAITING)
+    with spill_folder(folder) as waiting:
+        piles = Piles(waiting, len(shares), bytes_in_memory=BYTES_WAITING)
         for batch in made:
             columns = {name: column for name, column in batch.codes.items() if name != PILE}
             piles.deal(columns, batch.codes[PILE])
@@ -323,8 +323,8 @@ def in_random_order(
         only = _permuted(first[0], noise.named("order").stream(0))
         yield CodedBatch(only, _rows(only))
         return
-    with tempfile.TemporaryDirectory(prefix="piles-", dir=folder) as spill:
-        piles = Piles(Path(spill), PILES)
+    with spill_folder(folder) as spill:
+        piles = Piles(spill, PILES)
         dealing, ordering = noise.named("piles"), noise.named("order")
         for number, part in enumerate(itertools.chain(first, published)):
             piles.deal(part, dealing.stream(number).uniform_codes(_rows(part), PILES))

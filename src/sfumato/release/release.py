@@ -374,7 +374,7 @@ class Release(Analyses):
     @cached_property
     def signature(self) -> Signature | None:
         """Who vouches for it; None where nobody signed, refused where it is not of this manifest."""
-        return None if self.folder is None else fitting_signature(self.folder)
+        return None if self.folder is None else fitting_signature(self.folder, self.manifest)
 
     @cached_property
     def guarantees(self) -> tuple[Guarantee, ...]:

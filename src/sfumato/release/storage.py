@@ -9,7 +9,7 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -19,7 +19,7 @@ import numpy as np
 from sfumato.atomic_files import PARTIAL, HeldFolder, ended_by_exceptions
 from sfumato.data.arrow import ArrowRows, row_writer
 from sfumato.data.chunks import CodedBatch, Read
-from sfumato.data.sources.base import Source
+from sfumato.data.sources.base import CheckedFile, Source
 from sfumato.data.sources.columnar import ParquetFile, ParquetFiles, rows_of_files
 from sfumato.data.sources.delimited import CsvFile
 from sfumato.errors import DataError, ReleaseDamagedError, ReleaseError, ReleaseExistsError, SourceError
@@ -32,7 +32,7 @@ from sfumato.release.manifest import (
     Format,
     Manifest,
     Part,
-    Signer,
+    Signature,
     TableEntry,
     digest_of_parts,
 )
@@ -141,6 +141,9 @@ Describe = Callable[[tuple[TableEntry, ...]], Manifest]
 """Gives the manifest of a release from its tables, once they are made."""
 
 
+Sign = Callable[[Mapping[str, bytes]], Signature]
+"""Signs files by their names."""
+
 WriteParts = Callable[[PublishedTable, Path, Format], TableEntry]
 """Writes a table in parts into the folder of a release."""
 
@@ -154,7 +157,7 @@ def write_release(
     noise: NoiseSource,
     format: Format,
     progress: Progress | None = None,
-    signer: Signer | None = None,
+    sign: Sign | None = None,
     look: Look | None = None,
     check: Callable[[Path, Manifest], None] | None = None,
     parted: WriteParts | None = None,
@@ -177,8 +180,8 @@ def write_release(
         Of the files.
     progress
         Called with the number of rows read since the last call.
-    signer
-        Signs the manifest.
+    sign
+        Gives a signature of the manifest and of README.md, from their content, when everything else was done.
     look
         Sees every row as it is written.
     check
@@ -204,12 +207,14 @@ def write_release(
         )
         manifest = describe(entries)
         content = (json.dumps(manifest.to_descriptor(), indent=2, ensure_ascii=False) + "\n").encode()
+        words = readme_text(manifest, LAWS.read(manifest.law)).encode()
         (staging / MANIFEST_NAME).write_bytes(content)
-        (staging / README_NAME).write_text(readme_text(manifest, LAWS.read(manifest.law)), encoding="utf-8")
-        if signer is not None:
-            (staging / SIGNATURE_NAME).write_text(signer.sign(content).to_text(), encoding="ascii")
+        (staging / README_NAME).write_bytes(words)
         if check is not None:
             check(staging, manifest)
+        if sign is not None:
+            signature = sign({MANIFEST_NAME: content, README_NAME: words})
+            (staging / SIGNATURE_NAME).write_text(signature.to_text(), encoding="ascii")
     return manifest
 
 
@@ -372,9 +377,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def verified_sources(folder: Path, entries: Sequence[TableEntry]) -> dict[str, Source]:
     """The file of every published table, refused unless they are the ones that were published."""
-    for entry in entries:
-        _refuse_other_files(folder, entry)
-    sources = {entry.name: source_of(folder, entry) for entry in entries}
+    sources = {entry.name: source_of(folder, entry, _checked(folder, entry)) for entry in entries}
     written = [file for each in sources.values() if not isinstance(each, CsvFile) for file in each.files]
     try:
         # All of them in one question: a release may have a thousand tables.
@@ -392,31 +395,33 @@ def verified_sources(folder: Path, entries: Sequence[TableEntry]) -> dict[str, S
     return dict(sources)
 
 
-def _refuse_other_files(folder: Path, entry: TableEntry) -> None:
+def _checked(folder: Path, entry: TableEntry) -> tuple[CheckedFile, ...]:
     # A manifest from elsewhere must not make us read other files of this machine.
     parent = folder / entry.name if entry.parts else folder
     if entry.parts and (parent.parent != folder or parent.is_symlink()):
         raise ReleaseDamagedError(
             f"the release has no folder {entry.name!r}. Get the release again from where it came."
         )
+    checks = []
     for each in entry.parts or (entry,):
         path = folder / each.path
         if path.parent != parent or not path.is_file() or path.is_symlink():
             raise ReleaseDamagedError(
                 f"the release has no file {each.path!r}. Get the release again from where it came."
             )
-        if sha256_of(path) != each.sha256:
-            raise ReleaseDamagedError(
-                f"{each.path} is not the file that was published: its checksum does not fit. "
-                "Get the release again from where it came."
-            )
+        checks.append(CheckedFile(each.sha256))
+        checks[-1].require(path)
+    return tuple(checks)
 
 
-def source_of(folder: Path, entry: TableEntry) -> CsvFile | ParquetFile | ParquetFiles:
-    """The reader of a published table."""
+def source_of(
+    folder: Path, entry: TableEntry, checks: tuple[CheckedFile, ...] = ()
+) -> CsvFile | ParquetFile | ParquetFiles:
+    """The reader of a published table; with checks, it reads the files that were checked and no others."""
     if entry.parts:
-        return ParquetFiles(entry.name, tuple(folder / each.path for each in entry.parts))
-    return CsvFile(folder / entry.path) if entry.format == "csv" else ParquetFile(folder / entry.path)
+        return ParquetFiles(entry.name, tuple(folder / each.path for each in entry.parts), checks)
+    path = folder / entry.path
+    return CsvFile(path, checks=checks) if entry.format == "csv" else ParquetFile(path, checks)
 
 
 def _lines_below_header(path: Path) -> int:

@@ -343,3 +343,24 @@ def test_an_interrupt_exits_cleanly_and_leaves_nothing(folder, sent, code, said)
     assert stderr == said
     assert not list(folder.glob("*big*"))
     assert not list(folder.glob(".big*"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("query", "release", "a" * 70_000),
+        ("query", "release", "job = 'Sales' AND " * 3_000),
+        ("plan", "--rows", "9" * 5_000),
+        ("plan", "--method", "a " * 5_000),
+        ("a" * 70_000,),
+        ("show", "b" * 3_000),
+        ("methods", "no\\nsuch\nmethod\n" * 2_000),
+    ],
+    ids=lambda arguments: f"{arguments[0][:5]} {arguments[-1][:5]}",
+)
+@pytest.mark.usefixtures("release")
+def test_whatever_is_typed_a_refusal_can_be_read(run, arguments):
+    """At most a thousand characters, and what a terminal's frame adds; the beginning says what is wrong."""
+    done = run(*arguments)
+    assert done.exit_code in (1, 2)
+    assert len(" ".join(done.stderr.split())) < 1_400

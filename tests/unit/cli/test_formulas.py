@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
+import unicodedata
 
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+
+from sfumato.attacks.base import PeopleGuesses
 
 LABELS = ["=cmd|' /C calc'!A0", "@SUM(A1)", "+1+1", "-2+3", "-9", "plain"]
 PUBLISH = ("publish", "jobs.parquet", "--schema", "jobs.toml", "--method", "randomized-response")
@@ -56,3 +60,25 @@ def test_tables_of_counts_are_written_so_that_nothing_runs(run, folder):
 
     assert labels("kept.csv") == LABELS
     assert labels("quoted.csv") == [f"'{each}" for each in LABELS[:4]] + LABELS[4:]
+
+
+@pytest.mark.parametrize("formulas", ["quote", "keep"])
+def test_no_label_commands_the_terminal_that_a_table_is_shown_on(run, folder, formulas):
+    """Control characters and marks that turn the direction of reading are written out, as they are on the terminal."""
+    labels = ["a\x1b[2J", "b\x9b31m", "\u202ec", "=\x1b[2J", "plain"]
+    parquet.write_table(pa.table({"job": labels * 100}), folder / "jobs.parquet")
+    listed = ", ".join(json.dumps(each) for each in labels)
+    (folder / "jobs.toml").write_text(f'[attributes.job]\nrole = "sensitive"\ncategories = [{listed}]\n')
+    assert run(*PUBLISH, "--set", "retention=0.5", "--out", "out").exit_code == 0
+    done = run("counts", "out", "--by", "job", "--csv", "out.csv", "--formulas", formulas)
+    assert done.exit_code == 0, done.stderr
+    written = (folder / "out.csv").read_text(encoding="utf-8")
+    assert not [each for each in written if unicodedata.category(each) in ("Cc", "Cf") and each != "\n"]
+    assert r"a\x1b[2J," in written
+    assert (r"'=\x1b[2J," in written) == (formulas == "quote")
+
+
+def test_the_people_of_an_attack_are_written_so_too(tmp_path):
+    """The same table for another file."""
+    PeopleGuesses({"name\x1b[2J": ["a\x1b[2J", "=1"]}).write(tmp_path / "people.csv")
+    assert (tmp_path / "people.csv").read_text() == "name\\x1b[2J\na\\x1b[2J\n'=1\n"

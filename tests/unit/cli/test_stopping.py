@@ -46,14 +46,19 @@ READING_VERBS = [
 ]
 
 
+IGNORING = ("/bin/sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh")
+"""Starts a command as ``nohup`` does, and shells do what runs in the background of a script."""
+
+
 @pytest.fixture
-def start(folder):
+def start(folder, signals_by_default):
     """Starts a verb in a process of its own; whatever becomes of the test, it does not outlive it."""
+    del signals_by_default
     started = []
 
-    def begin(arguments, stderr):
+    def begin(arguments, stderr, before=()):
         process = subprocess.Popen(
-            [sys.executable, "-c", "from sfumato.cli import main; main()", *arguments],
+            [*before, sys.executable, "-c", "from sfumato.cli import main; main()", *arguments],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=stderr,
@@ -102,6 +107,21 @@ def test_what_stops_the_only_reading_is_no_fault(folder, start, number):
     assert process.returncode == 128 + number, stderr
     assert stdout == b""
     assert sorted(folder.iterdir()) == before
+
+
+def test_control_c_stops_what_was_started_with_it_ignored(start):
+    """As the studio's cancel does; a hang-up stays ignored, as ``nohup`` has it."""
+    verb = ("inspect", "people.csv", "--schema", "schema.toml", *ENDLESS)
+    process = start(verb, subprocess.PIPE, before=IGNORING)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=3)
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.communicate(timeout=0.5)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert stderr.decode().splitlines()[-1] == "Interrupted."
 
 
 def test_a_terminal_is_shown_phase_and_time_left(start):

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from typer.testing import CliRunner
 
 from foreign import rewritten
@@ -14,6 +15,7 @@ from samples import SCHEMA, people
 from sfumato import publish, read_table
 from sfumato.cli.app import app
 from sfumato.methods.generalization.design import Generalization
+from sfumato.release.manifest import Signature
 from sfumato.release.verification import verify_release
 
 
@@ -46,7 +48,8 @@ def signed(tmp_path_factory):
     private, public = keys(folder, "custodian")
     _, other = keys(folder, "stranger")
     table = read_table(people(600), SCHEMA)
-    publish(table, Generalization(k=3, l_value=1.1), folder / "release", seed=1, format="csv", sign=private)
+    design = Generalization(k=3, l_value=1.1)
+    publish(table, design, folder / "release", seed=1, format="csv", sign=private, serial=5)
     return folder / "release", public, other
 
 
@@ -76,6 +79,71 @@ def test_a_whole_release_is_verified(signed):
         "signature": "holds",
     }
     assert "accidental" in verify(release).stdout
+
+
+def added(folder):
+    """A file that nobody signed."""
+    (folder / "notes").mkdir()
+    (folder / "notes" / "more.csv").write_text("a\n1\n")
+
+
+def linked(folder):
+    """A folder of others, as a link."""
+    (folder / "more").symlink_to(folder.parent)
+
+
+CHANGES = {
+    "README.md": lambda folder: (folder / "README.md").write_text("Perfectly private.\n"),
+    "README.md is not": lambda folder: (folder / "README.md").unlink(),
+    "notes/more.csv": added,
+    "'more'": linked,
+    "rows.csv": lambda folder: (folder / "rows.csv").write_text("sex\n"),
+    "manifest": lambda folder: (folder / "datapackage.json").write_text(
+        (folder / "datapackage.json").read_text() + "\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("named", CHANGES)
+@pytest.mark.parametrize("has_key", [True, False])
+def test_whatever_was_changed_or_added_after_signing_is_refused(signed, tmp_path, named, has_key):
+    """Exit 1, in a sentence that names the file."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    CHANGES[named](folder)
+    result = verify(folder, *(("--key", signed[1]) if has_key else ()))
+    assert result.exit_code == 1, result.output
+    assert named in result.stderr
+    assert len(result.stderr) < 300
+
+
+def test_an_older_release_is_refused_where_a_serial_number_is_asked_for(signed):
+    """Date and number are shown; a number means something only under a key."""
+    release, public, _ = signed
+    found = verify(release, "--key", public, "--at-least", 5)
+    assert found.exit_code == 0, found.output
+    assert "serial number 5" in found.stdout
+    told = json.loads(verify(release, "--key", public, "--json").stdout)
+    assert told["serial"] == 5
+    assert told["signed_on"] in found.stdout
+    older = verify(release, "--key", public, "--at-least", 6)
+    assert older.exit_code == 1
+    assert "serial number 5, and at least 6" in older.stderr
+    assert verify(release, "--at-least", 1).exit_code == 1
+
+
+def test_a_signature_of_the_earlier_kind_is_verified_with_its_limit(signed, tmp_path):
+    """It covers the manifest and what that names; an added file is refused all the same."""
+    folder = shutil.copytree(signed[0], tmp_path / "release")
+    key = load_pem_private_key((signed[0].parent / "custodian.pem").read_bytes(), None)
+    content = (folder / "datapackage.json").read_bytes()
+    earlier = Signature(key.public_key().public_bytes_raw(), key.sign(content))
+    (folder / "datapackage.signature.json").write_text(earlier.to_text())
+    found = verify(folder, "--key", signed[1])
+    assert found.exit_code == 0, found.output
+    assert "does not cover README.md" in found.stdout
+    assert verify(folder, "--key", signed[1], "--at-least", 1).exit_code == 1
+    added(folder)
+    assert verify(folder, "--key", signed[1]).exit_code == 1
 
 
 def test_a_signature_by_another_key_is_refused(signed):
@@ -126,6 +194,7 @@ def test_a_promise_stronger_than_its_law_is_refuted(signed, tmp_path):
 def test_other_words_beside_the_manifest_are_pointed_out(signed, tmp_path):
     """README.md is for people, and no checksum covers it."""
     folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
     (folder / "README.md").write_text("Perfectly private.\n")
     found = {each.about: each for each in verify_release(folder).checks}
     assert found["README.md"].verdict == "cannot be told"
@@ -135,6 +204,7 @@ def test_other_words_beside_the_manifest_are_pointed_out(signed, tmp_path):
 def test_files_that_the_manifest_does_not_name_are_pointed_out(signed, tmp_path):
     """They are passed on with the release: notes, a key, the rows themselves. Their names may tell, and are not repeated."""
     folder = shutil.copytree(signed[0], tmp_path / "release")
+    (folder / "datapackage.signature.json").unlink()
     assert "other files" not in {each.about for each in verify_release(folder).checks}
     (folder / "notes").mkdir()
     (folder / "notes" / "smith.csv").write_text("seed\n1\n")

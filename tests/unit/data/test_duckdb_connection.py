@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import duckdb
@@ -16,9 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from typer.testing import CliRunner
 
 from samples import SCHEMA, people
 from sfumato import RandomizedResponse, load_release, publish, read_table
+from sfumato.atomic_files import spill_folder
+from sfumato.cli.app import app
 from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.sources.columnar import rows_of_files
 from sfumato.errors import ParameterError, SourceError
@@ -271,3 +275,67 @@ def test_what_a_killed_process_spilled_is_removed_by_the_next(tmp_path):
     with DuckDBEngine(temporary_folder=tmp_path) as engine:
         assert spill_folders(engine).is_dir()
         assert not left.exists()
+
+
+SPILLS = """
+import os, signal, sys, time
+from pathlib import Path
+from sfumato.atomic_files import spill_folder
+with spill_folder(Path(sys.argv[1])) as folder:
+    (folder / "rows").write_text("private")
+    print("spilled", flush=True)
+    time.sleep(60)
+"""
+"""A process in the middle of something that exceeds memory."""
+
+
+@pytest.mark.parametrize("verb", ["query", "show", "verify"])
+def test_any_verb_removes_what_a_killed_process_spilled(tmp_path, verb):
+    """And leaves alone what a living one holds, what another user's process may have, and what is named otherwise."""
+    release = tmp_path / "release"
+    publish(read_table(people(), SCHEMA), RandomizedResponse(retention=0.5), release, seed=1)
+    spill = tmp_path / "spill"
+    (spill / "sfumato-spill-notes").mkdir(parents=True)
+    command = [sys.executable, "-c", SPILLS, str(spill)]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE) as killed,
+        subprocess.Popen(command, stdout=subprocess.PIPE) as alive,
+    ):
+        for each in (killed, alive):
+            assert each.stdout.readline() == b"spilled\n"
+        killed.kill()
+        killed.wait()
+        assert len(list(spill.iterdir())) == 3
+        arguments = [verb, str(release), *(["sex = 'Male'"] if verb == "query" else [])]
+        done = CliRunner().invoke(app, [*arguments, "--temp-dir", str(spill)])
+        assert done.exit_code == 0, done.output
+        assert len(list(spill.iterdir())) == 2
+        assert (spill / "sfumato-spill-notes").is_dir()
+        assert [each.read_text() for each in spill.rglob("rows")] == ["private"]
+        alive.kill()
+
+
+@pytest.mark.parametrize("place", ["duckdb.connect", "sfumato.data.duckdb_connection.make_files_private"])
+def test_an_interrupt_while_a_connection_is_opened_leaves_no_folder(tmp_path, monkeypatch, place):
+    """Between making the folder and opening the database nobody had seen to its end."""
+
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(place, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        DuckDBEngine(temporary_folder=tmp_path)._connection.cursor()
+    gc.collect()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_forked_process_leaves_its_parents_folder_alone(tmp_path):
+    """Though it runs what was to be done at the end."""
+    with spill_folder(tmp_path) as folder:
+        child = os.fork()
+        if child == 0:
+            weakref.finalize._exitfunc()
+            os._exit(0)
+        os.waitpid(child, 0)
+        assert folder.is_dir()
+    assert not folder.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from sfumato.atomic_files import spill_folder
 from sfumato.data.chunks import CodedBatch, PortionCounts, PortionStep, UnitRows
 from sfumato.data.coding import Misfit, misfits_counted, misfits_error
 from sfumato.data.distributed.exchange import (
@@ -103,8 +103,8 @@ class LocalRunner:
     @contextmanager
     def shared_folder(self) -> Iterator[Path]:
         """A temporary one."""
-        with tempfile.TemporaryDirectory(prefix="sfumato-", dir=self.temporary_folder) as folder:
-            yield Path(folder)
+        with spill_folder(self.temporary_folder) as folder:
+            yield folder
 
     def close(self) -> None:
         """There is nothing to give back."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from sfumato.atomic_files import HeldFolder
+from sfumato.atomic_files import spill_folder
 from sfumato.data.coding import Misfit, misfits_error
 from sfumato.data.distributed.engine import LocalRunner, SplitEngine
 from sfumato.data.distributed.exchange import Blob, DealStep, Meeting, Parcels
@@ -270,8 +270,6 @@ GIVEN_UP = (
 QUOTING_LOGGERS = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 """By which PySpark prints what a query failed on, before anybody can catch it."""
 
-FOLDERS = "sfumato-job-"
-
 
 class SparkRunner:
     """Runs tasks in a Spark session.
@@ -325,11 +323,8 @@ class SparkRunner:
                 parameter="temporary_folder",
             )
         parent = self.temporary_folder or Path(tempfile.gettempdir())
-        held = HeldFolder(parent.absolute(), prefix=FOLDERS, kind=FOLDERS)
-        try:
-            yield held.path
-        finally:
-            held.close()
+        with spill_folder(parent.absolute()) as folder:
+            yield folder
 
     def map(self, task: SplitTask, splits: Sequence[Split]) -> list[Any]:
         """One task for each split."""

@@ -21,7 +21,7 @@ from sfumato.data.chunks import ROWS_PER_BATCH, CodedBatch, PortionStep, rebatch
 from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.encryption import OVERHEAD_BYTES, Encryption
 from sfumato.data.engine import ArrayEngine, CodedRows, Condition, Engine, Unfit
-from sfumato.data.sources.base import Asked, Several, Source, quote_path, state_of
+from sfumato.data.sources.base import Asked, CheckedFile, Several, Source, held, quote_path, state_of
 from sfumato.data.sources.columnar import ParquetFile, ParquetFiles, row_groups_of_files
 from sfumato.errors import DataError, SfumatoError, SourceError
 from sfumato.schema import Attribute, Schema
@@ -66,12 +66,15 @@ class ParquetRun(Source):
         Of the file when its rows were divided; another one is refused.
     first, end
         Number of the first row, and of the one behind the last.
+    checks
+        Of the file, where it is of a release.
     """
 
     path: Path
     state: tuple[int, int] | None
     first: int
     end: int
+    checks: tuple[CheckedFile, ...] = ()
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
@@ -99,10 +102,11 @@ class ParquetRun(Source):
         del cursor
         if state_of(self.path) != self.state:
             refuse_changed_table()
-        yield (
-            f"(select * exclude ({ROW_NUMBER}) from read_parquet({quote_path(self.path)}, {ROW_NUMBER} = true) "
-            f"where {ROW_NUMBER} between {self.first} and {self.end - 1})"
-        )
+        with held((self.path,), self.checks) as (path,):
+            yield (
+                f"(select * exclude ({ROW_NUMBER}) from read_parquet({quote_path(path)}, {ROW_NUMBER} = true) "
+                f"where {ROW_NUMBER} between {self.first} and {self.end - 1})"
+            )
         if state_of(self.path) != self.state:
             refuse_changed_table()
 
@@ -184,7 +188,7 @@ class CodedRun:
 def splits_of(source: Source) -> tuple[Split, ...]:
     """The splits of a source, in its order: of Parquet files runs of row groups, of others each file whole."""
     if isinstance(source, ParquetFile | ParquetFiles) and _has_numbered_rows(source):
-        return _runs(source.files)
+        return _runs(source.files, source.checks)
     if isinstance(source, Several):
         return tuple(split for part in source.parts for split in splits_of(part))
     return (WholeSource(source),)
@@ -202,18 +206,21 @@ def _has_numbered_rows(source: Source) -> bool:
     return ROW_NUMBER not in map(str.lower, source.columns())
 
 
-def _runs(paths: Sequence[Path]) -> tuple[ParquetRun, ...]:
+def _runs(paths: Sequence[Path], checks: Sequence[CheckedFile]) -> tuple[ParquetRun, ...]:
     states = [state_of(each) for each in paths]
     runs = []
-    for path, state, groups in zip(paths, states, row_groups_of_files(paths), strict=True):
+    for place, (path, state) in enumerate(zip(paths, states, strict=True)):
+        own = tuple(checks[place : place + 1])
+        with held((path,), own) as opened:
+            (groups,) = row_groups_of_files(opened)
         first = end = 0
         for rows in groups:
             if end > first and end + rows - first > ROWS_PER_SPLIT:
-                runs.append(ParquetRun(path, state, first, end))
+                runs.append(ParquetRun(path, state, first, end, own))
                 first = end
             end += rows
         if end > first:
-            runs.append(ParquetRun(path, state, first, end))
+            runs.append(ParquetRun(path, state, first, end, own))
     return tuple(runs)
 
 

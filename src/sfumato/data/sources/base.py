@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import os
 import re
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -12,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sfumato.data.coding import category_code, quote_text
-from sfumato.errors import SourceError, nearest
+from sfumato.errors import ReleaseDamagedError, SourceError, nearest
 from sfumato.schema import Attribute
 
 if TYPE_CHECKING:
@@ -260,6 +263,119 @@ def unchanged(path: Path) -> Iterator[None]:
         raise SourceError(
             f"{path.name} changed while it was read. Nothing was written; try again when it is at rest."
         )
+
+
+SECONDS_OF_A_TICK = 0.02
+"""A file system's clock is no finer than this: a file that was written twice within it may look untouched the second time."""
+
+TICKS_WAITED = 5
+"""After so many a file that is written all the time is refused."""
+
+DESCRIPTORS = Path("/proc/self/fd")
+"""Where the system shows what this process holds open (Linux)."""
+
+
+class CheckedFile:
+    """A file of a release: its stated checksum, and the state of the file that was found to have it.
+
+    The system sets the time of a file's last change (``ctime``), whoever writes or renames it: a file in the same
+    state has the content that was hashed. One in another state, or on another machine, is hashed again.
+
+    Parameters
+    ----------
+    sha256
+        As the manifest states it.
+    """
+
+    def __init__(self, sha256: str) -> None:
+        self.sha256 = sha256
+        self.state: tuple[int, ...] | None = None
+
+    def require(self, path: Path) -> None:
+        """Refuse a file that has another checksum.
+
+        Raises
+        ------
+        ReleaseDamagedError
+            Naming the file.
+        """
+        try:
+            if self.is_at(path):
+                return
+            with path.open("rb") as file:
+                before = _settled(file.fileno())
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+                is_same = before == _identity(os.fstat(file.fileno()))
+        except FileNotFoundError:
+            raise self.changed(path) from None
+        if not is_same:
+            raise self.changed(path)
+        if found != self.sha256:
+            raise ReleaseDamagedError(
+                f"{path.name} is not the file that was published: its checksum does not fit. "
+                "Get the release again from where it came."
+            )
+        self.state = before
+
+    def is_at(self, path: Path) -> bool:
+        """Whether a path still leads to the file that was hashed, unchanged."""
+        return self.state is not None and _identity(path.stat()) == self.state
+
+    def changed(self, path: Path) -> ReleaseDamagedError:
+        """What is said of a file that was replaced meanwhile."""
+        return ReleaseDamagedError(
+            f"{path.name} changed while the release was read. Open the release again when it is at rest."
+        )
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _settled(descriptor: int) -> tuple[int, ...] | None:
+    """The state of an open file, once any later change would show in it; None of one that is written all the time."""
+    for _ in range(TICKS_WAITED):
+        found = os.fstat(descriptor)
+        age = time.time() - found.st_ctime_ns / 1e9
+        if not 0 <= age < SECONDS_OF_A_TICK:
+            return _identity(found)
+        time.sleep(SECONDS_OF_A_TICK - age)
+    return None
+
+
+@contextmanager
+def held(paths: Sequence[Path], checks: Sequence[CheckedFile]) -> Iterator[Sequence[Path]]:
+    """Paths to read files of one folder by: refused unless they are, before and after, the files that were checked.
+
+    Without checks, refused only where they change meanwhile. The folder is held open, so that another one that takes its
+    name and gives it back is not read.
+    """
+    with ExitStack() as stack:
+        if not checks:
+            for each in paths:
+                stack.enter_context(unchanged(existing(each)))
+            yield paths
+            return
+        folder = stack.enter_context(_held_folder(paths[0].parent))
+        found = [folder / each.name for each in paths]
+        for check, path in zip(checks, found, strict=True):
+            check.require(path)
+        yield found
+        for check, path in zip(checks, found, strict=True):
+            if not path.exists() or not check.is_at(path):
+                raise check.changed(path)
+
+
+@contextmanager
+def _held_folder(folder: Path) -> Iterator[Path]:
+    if not DESCRIPTORS.is_dir():  # pragma: no cover - not Linux: the files are checked by their names alone
+        yield folder
+        return
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield DESCRIPTORS / str(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 # --------------------------------------------------------------------------------------------------

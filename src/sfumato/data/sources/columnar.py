@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.data.duckdb_connection import small_cursor
-from sfumato.data.sources.base import Asked, Source, existing, fresh_name, quote_path, told_apart, unchanged
+from sfumato.data.sources.base import (
+    Asked,
+    CheckedFile,
+    Source,
+    existing,
+    fresh_name,
+    held,
+    quote_path,
+    told_apart,
+)
 from sfumato.data.sources.databases import is_spark_frame
 from sfumato.errors import SourceError
 
@@ -29,6 +38,7 @@ class ParquetFile(Source):
     reads = ".parquet, .pq"
 
     path: Path
+    checks: tuple[CheckedFile, ...] = field(default=(), compare=False)
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
@@ -60,14 +70,15 @@ class ParquetFile(Source):
         return int(self._footer("num_rows from parquet_file_metadata")[0][0])
 
     def _footer(self, asked: str) -> list[tuple[Any, ...]]:
-        return _footers([self.path], asked)
+        with held((self.path,), self.checks) as paths:
+            return _footers(paths, asked)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Read the file in place."""
         del cursor
-        with unchanged(existing(self.path)):
-            yield f"read_parquet({quote_path(self.path)})"
+        with held((self.path,), self.checks) as (path,):
+            yield f"read_parquet({quote_path(path)})"
 
 
 @dataclass(frozen=True)
@@ -80,10 +91,13 @@ class ParquetFiles(Source):
         Of the table.
     paths
         Of the files, at least one.
+    checks
+        Of the files, where they are of a release.
     """
 
     name: str
     paths: tuple[Path, ...]
+    checks: tuple[CheckedFile, ...] = field(default=(), compare=False)
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
@@ -103,20 +117,19 @@ class ParquetFiles(Source):
 
     def columns(self) -> tuple[str, ...]:
         """Those of the first file."""
-        return ParquetFile(self.paths[0]).columns()
+        return ParquetFile(self.paths[0], self.checks[:1]).columns()
 
     def stated_number_of_rows(self) -> int | None:
         """Rows from the files' footers."""
-        return sum(rows_of_files(self.paths))
+        with held(self.paths, self.checks) as paths:
+            return sum(rows_of_files(paths))
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Read the files in place, one after the other."""
         del cursor
-        with ExitStack() as stack:
-            for each in self.paths:
-                stack.enter_context(unchanged(existing(each)))
-            yield f"read_parquet([{', '.join(map(quote_path, self.paths))}])"
+        with held(self.paths, self.checks) as paths:
+            yield f"read_parquet([{', '.join(map(quote_path, paths))}])"
 
 
 def row_groups_of_files(paths: Sequence[Path]) -> list[list[int]]:

@@ -9,21 +9,21 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from sfumato.atomic_files import HeldFolder, owner_only
+from sfumato.atomic_files import HeldFolder, owner_only, spill_folder
 from sfumato.data.coding import quote_name, quote_text
-from sfumato.data.duckdb_connection import SPILL
 from sfumato.data.sources.base import (
     Asked,
+    CheckedFile,
     Source,
     existing,
+    held,
     quote_path,
     refuse_title,
     remark_on_unnamed,
@@ -241,10 +241,8 @@ def in_utf_8(path: Path, encoding: str, place: str) -> Iterator[Path]:
     In a folder of its own where the engine puts what exceeds memory, or where the system does when that
     is no folder.
     """
-    with tempfile.TemporaryDirectory(
-        prefix="sfumato-", dir=place if Path(place).is_dir() else None
-    ) as folder:
-        copy = Path(folder) / "utf-8"
+    with spill_folder(Path(place) if Path(place).is_dir() else None) as folder:
+        copy = folder / "utf-8"
         try:
             with (
                 _opened(path) as raw,
@@ -301,6 +299,7 @@ class CsvFile(Source):
     encoding: str | None = None
     delimiter: str | None = None
     names: tuple[str, ...] | None = None
+    checks: tuple[CheckedFile, ...] = field(default=(), compare=False)
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
@@ -326,6 +325,9 @@ class CsvFile(Source):
 
     def columns(self) -> tuple[str, ...]:
         """Column names from the header line."""
+        if self.checks:
+            with held((self.path,), self.checks) as (path,):
+                return replace(self, path=path, checks=()).columns()
         return told_apart((name for name in self._header().names if name), self.description)
 
     def _header(self) -> Header:
@@ -399,6 +401,14 @@ class CsvFile(Source):
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Read the file with the column names and the delimiter of its own header."""
+        if self.checks:
+            # Its header is read by the same path as its rows.
+            with (
+                held((self.path,), self.checks) as (path,),
+                replace(self, path=path, checks=()).relation(cursor) as found,
+            ):
+                yield found
+            return
         header = self._header()
         # DuckDB takes `columns` by position, so they are the header's own names in the header's order.
         names = [name or f"unnamed column {place}" for place, name in enumerate(header.names)]
@@ -458,7 +468,7 @@ class StandardInput(Source):
         """By the hyphen that stands for stdin elsewhere."""
         if asked.text != "-":
             return None
-        folder = HeldFolder(asked.temporary_folder or Path(tempfile.gettempdir()), prefix=SPILL, kind=SPILL)
+        folder = spill_folder(asked.temporary_folder)
         path = folder.path / "stdin"
         copy = open(path, "w+b", opener=owner_only)  # noqa: SIM115 - it is held for as long as the source is
         try:
