@@ -247,16 +247,16 @@ def _read_part(
         if rows is not None and found != rows:
             refuse_changed_table()
         rows = found
-    sketches = {}
-    for name in people:
-        hashes = _asked(source, engine, partial(_smallest, name, secret))
-        sketches[name] = (_sketch(hashes, 0), _sketch(hashes, 1))
-    return _Part(rows or 0, digests, whole_numbers, sketches)
-
-
-def _sketch(hashes: Sequence[tuple[int, ...]], kind: int) -> Sketch:
-    chosen = [each for each in hashes if each[0] == kind]
-    return Sketch(tuple(number for _, number, _ in chosen), chosen[0][2] if chosen else 0)
+    sketches = {name: [Sketch((), 0), Sketch((), 0)] for name in people}
+    hashes = _asked(source, engine, partial(_smallest, people, secret)) if people else []
+    for number, kind, different, *smallest in hashes:
+        sketches[people[number]][kind] = Sketch(tuple(smallest), different)
+    return _Part(
+        rows or 0,
+        digests,
+        whole_numbers,
+        {name: (values, blocks) for name, (values, blocks) in sketches.items()},
+    )
 
 
 def _finished(parts: Sequence[_Part]) -> Fingerprint:
@@ -286,9 +286,19 @@ def _finished(parts: Sequence[_Part]) -> Fingerprint:
 
 
 def _asked(source: Source, engine: DuckDBEngine, question: Callable[[str], str]) -> list[tuple[int, ...]]:
-    """Rows of a result; opened anew for each question, because a stream can be read once."""
+    """Rows of a result, a list at their end spread out; opened anew for each question, because a stream can be read once."""
     with engine.open(source) as (cursor, relation):
-        return [tuple(map(int, row)) for row in cursor.sql(question(relation)).fetchall()]
+        rows = cursor.sql(question(relation)).fetchall()
+    return [tuple(map(int, (*row[:-1], *row[-1]) if isinstance(row[-1], list) else row)) for row in rows]
+
+
+def _stacked(names: Sequence[str], relation: str) -> str:
+    """SQL: the cells of some columns one below the other, with the number of the column.
+
+    Grouping sets, or a query for each column, would take some megabytes in every thread, or a pass, for each.
+    """
+    numbers = ", ".join(map(str, range(len(names))))
+    return f"(select unnest([{numbers}]) as number, unnest([{', '.join(map(_cell, names))}]) as cell from {relation})"
 
 
 def _digests(names: Sequence[str], secret: str, relation: str) -> str:
@@ -296,48 +306,36 @@ def _digests(names: Sequence[str], secret: str, relation: str) -> str:
 
     Each different value is hashed once.
     """
-    column = " ".join(
-        f"when grouping({quote_name(name)}) = 0 then {number}" for number, name in enumerate(names)
-    )
-    values = " ".join(f"when grouping({quote_name(name)}) = 0 then {_cell(name)}" for name in names)
     # A column is recognized by its name, wherever it stands.
-    titles = " ".join(f"when {number} then {quote_text(f'{name}:')}" for number, name in enumerate(names))
-    sets = ", ".join(f"({quote_name(name)})" for name in names)
+    titles = ", ".join(quote_text(f"{name}:") for name in names)
     return (
-        f"with cells as (select case {column} end as number, case {values} end as cell, count(*) as times "
-        f"from {relation} group by grouping sets ({sets})), "
+        f"with cells as (select number, cell, count(*) as times from {_stacked(names, relation)} group by all), "
         "hashed as (select number, times, "
         "case when not contains(cell, '.') then try_cast(cell as bigint) end::hugeint as whole, "
-        f"sha256({quote_text(secret)} || case number {titles} end || cell) as hash from cells) "
+        f"sha256({quote_text(secret)} || [{titles}][number + 1] || cell) as hash from cells) "
         f"select number, sum(times), sum({_part(1)} * times), sum({_part(1 + DIGITS)} * times), "
         "count(whole), coalesce(min(whole), 0), coalesce(max(whole), 0) from hashed group by number order by number"
     )
 
 
-def _smallest(name: str, secret: str, relation: str) -> str:
-    """SQL: the smallest keyed hashes of a column's different values, and of the blocks that these are in.
+def _smallest(names: Sequence[str], secret: str, relation: str) -> str:
+    """SQL: for each column the number and the smallest keyed hashes of its different values, and of their blocks.
 
     A block is a range of the last number in a value, with the text around it.
     """
     whole = "regexp_replace(cell, '\\.0+$', '')"
     parts = f"regexp_extract({whole}, '^(.*?)([0-9]{{1,18}})([^0-9]*)$', ['stem', 'digits', 'tail'])"
     nobody = ", ".join(map(quote_text, NOBODY))
-    kinds = " union all ".join(
-        f"(select {kind}, {_part(1)} as number, count(*) over () from "
-        f"(select sha256({quote_text(secret)} || {quote_text(title)} || text) as hash from {texts}) "
-        f"order by number limit {SKETCH_SIZE})"
-        for kind, title, texts in (
-            (0, "person:", "(select cell as text from people)"),
-            (1, "block:", "blocks"),
-        )
-    )
     # A stream can be read once.
     return (
-        f"with people as materialized (select distinct {_cell(name)} as cell from {relation} "
-        f"where {quote_name(name)} is not null and upper(trim({_cell(name)})) not in ({nobody})), "
-        f"blocks as (select distinct if(taken.digits = '', cell, concat_ws(':', taken.stem, "
-        f"taken.digits::bigint // {BLOCK}, taken.tail)) as text from (select cell, {parts} as taken from people)) "
-        f"select * from ({kinds}) order by 1, 2"
+        f"with people as materialized (select distinct number, cell from {_stacked(names, relation)} "
+        f"where cell <> {quote_text(MISSING)} and upper(trim(cell)) not in ({nobody})), "
+        "blocks as (select distinct number, if(taken.digits = '', cell, concat_ws(':', taken.stem, "
+        f"taken.digits::bigint // {BLOCK}, taken.tail)) as text from (select number, cell, {parts} as taken from people)), "
+        f"hashed as (select number, 0 as kind, sha256({quote_text(secret)} || 'person:' || cell) as hash from people union all "
+        f"select number, 1, sha256({quote_text(secret)} || 'block:' || text) from blocks) "
+        f"select number, kind, count(*), min({_part(1)}::bigint, {SKETCH_SIZE}) from hashed "
+        "group by number, kind order by number, kind"
     )
 
 

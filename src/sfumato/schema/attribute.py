@@ -441,7 +441,7 @@ class Attribute(Frozen):
     )
     bins: tuple[Number, ...] | None = Field(
         default=None,
-        description="for a column of numbers: increasing edges; the categories are the intervals [first, second), ...",
+        description="for a column of numbers: increasing edges; the categories are the intervals [first, second), ... of numbers rounded to double precision: 9.999999999999999999999 is read as 10",
         examples=["bins = [17, 25, 35, 45, 55, 65, 91]"],
     )
     dates: DateBins | None = Field(

@@ -100,10 +100,11 @@ def show_rows(order: Mapping[str, Any]) -> dict[str, Any]:
     """The first rows as they are in the source; only ever for a person who asked to see them."""
     import duckdb
 
+    from sfumato.data.duckdb_connection import CAREFUL
     from sfumato.data.sources import open_source
 
     source = open_source(order["data"], **order["options"])
-    with duckdb.connect() as cursor, source.relation(cursor) as named:
+    with duckdb.connect(config=CAREFUL) as cursor, source.relation(cursor) as named:
         cursor.execute("set enable_progress_bar = false")
         found = cursor.sql(f"SELECT * FROM {named} LIMIT {ROWS_SHOWN}")
         rows = [["" if cell is None else str(cell) for cell in row] for row in found.fetchall()]

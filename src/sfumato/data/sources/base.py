@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from sfumato.data.coding import category_code, quote_text
+from sfumato.data.duckdb_connection import CAREFUL
 from sfumato.errors import ReleaseDamagedError, SourceError, nearest
 from sfumato.schema import Attribute
 
@@ -179,48 +180,162 @@ def quote_path(path: Path) -> str:
     return quote_text("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
 
 
+MOST_COLUMNS = 4_000
+"""Columns of a source. From 5,000 on DuckDB exceeds its memory, 1 GB by default, or ends by a segmentation fault."""
+
+
 def told_apart(names: Iterable[str], description: str) -> tuple[str, ...]:
-    """Names as they are, refused when two are the same to DuckDB, which would read one column for the other.
+    """Names as they are; refused when two are the same to DuckDB, or when there are too many.
 
     Where a file has no header its names are cells, so that places are told instead.
     """
     listed = tuple(names)
+    if len(listed) > MOST_COLUMNS:
+        raise SourceError(
+            f"{description} has {len(listed):,} columns, and at most {MOST_COLUMNS:,} are read. Write the columns that are "
+            "needed to a file of their own."
+        )
     seen: dict[str, int] = {}
     for place, name in enumerate(listed, start=1):
         if name.lower() in seen:
             raise SourceError(
                 f"{description} has the same name, capitals apart, for its columns {seen[name.lower()]} and {place}; names "
-                "must differ. Rename one, so that it is clear which is meant; if a text file has no header line, give the "
-                "names of all columns by --names."
+                "must differ. Rename one; if a text file has no header line, give the names of all columns by --names."
             )
         seen[name.lower()] = place
     return listed
 
 
-def remark_on_unnamed(description: str, names: Sequence[str | None]) -> tuple[str, ...]:
-    """A sentence about the columns that have no name, if there are any."""
-    unnamed = [str(place) for place, name in enumerate(names, 1) if not name]
-    if not unnamed:
-        return ()
-    columns = f"column {unnamed[0]}" if len(unnamed) == 1 else f"columns {', '.join(unnamed)}"
-    verb = "is" if len(unnamed) == 1 else "are"
-    said = f"{columns} without a name in the header, as pandas writes row numbers, {verb} not read"
-    return (f"{description}: {said}.",)
+_VALUE = re.compile(r"[+-]?\d+([.,]\d+)*|\d{1,4}[-./]\d{1,2}[-./]\d{1,4}.*")
+"""A number or a date."""
+
+Cells = Sequence[str | None]
 
 
-def refuse_title(
-    description: str, names: Sequence[str | None], lines: Iterable[Sequence[str | None]]
-) -> None:
-    """Refuse a first line that leaves columns unnamed although the lines below have something in them.
+@dataclass(frozen=True)
+class Heading:
+    """Names of the columns of a table whose first line is its header, None for a column that is not read.
 
-    It is a title above the header, or a name is lost. The first column alone may be row numbers.
+    Parameters
+    ----------
+    names
+        By place.
+    lines
+        Of the header: a second one is not a row.
+    remarks
+        What was changed, by places: in a file without a header line, names are cells.
     """
+
+    names: tuple[str | None, ...]
+    lines: int = 1
+    remarks: tuple[str, ...] = ()
+
+
+def first_line_is(names: Cells, lines: Sequence[Cells]) -> Literal["header", "row", "unclear"]:
+    """Whether the first line of a table names columns or is a row like those below it.
+
+    Text above numbers is a name. A number above numbers is a value, and so is a text that the column has again.
+    """
+    header = row = 0
+    for place, name in enumerate(names):
+        below = {(line[place] or "").strip() for line in lines if place < len(line)} - {""}
+        if not name or not below:
+            continue
+        if all(map(_VALUE.fullmatch, below)):
+            header, row = (header, row + 1) if _VALUE.fullmatch(name.strip()) else (header + 1, row)
+        else:
+            row += name.strip() in below
+    return "header" if header > 2 * row else "row" if row > 2 * header else "unclear"
+
+
+def heading(description: str, names: Cells, lines: Sequence[Cells]) -> Heading:
+    """The names in a header: a repeated one gets a number, an empty one its place, where the column holds something.
+
+    The first column may have no name, as pandas writes row numbers, and is then not read.
+
+    Raises
+    ------
+    SourceError
+        When the first line is a title above the header, or a row.
+    """
+    told_apart(map(str, range(len(names))), description)
     unnamed = [place for place, name in enumerate(names) if place and not name]
-    if unnamed and any(line[place] for line in lines for place in unnamed if place < len(line)):
+    second = bool(unnamed) and _is_second_header(names, unnamed, lines)
+    rows = lines[1:] if second else lines
+    filled = [place for place in unnamed if any(line[place] for line in rows if place < len(line))]
+    kind = first_line_is(names, rows)
+    named = len(names) - len(unnamed)
+    if filled and not second and (2 * named < len(names) or named == 1 or kind == "row"):
         raise SourceError(
-            f"{description} has {len(names)} columns and names for {len(names) - len(unnamed)} of them in its first line. "
+            f"{description} has {len(names)} columns and names for {named} of them in its first line. "
             "Is that a title? Take the lines above the header out; or name every column that holds something."
         )
+    if kind == "row":
+        told_apart(filter(None, names), description)
+    found = [f"unnamed_{place + 1}" if place in set(filled) else name for place, name in enumerate(names)]
+    apart = _numbered(found)
+    repeated = [place for place, name in enumerate(apart) if name != found[place]]
+    remarks = [
+        *(["the second line names columns too, and is not read as a row"] if second else []),
+        *([f"{_columns(filled)} without a name, read as unnamed_ and the place"] if filled else []),
+        *(
+            [
+                f"{_columns(repeated)} with the name of an earlier column, read with a number after it, such as _2"
+            ]
+            if repeated
+            else []
+        ),
+        *(
+            [
+                f"{_columns(left)} without a name in the header, as pandas writes row numbers, {'is' if len(left) == 1 else 'are'} not read"
+            ]
+            if (left := [place for place, name in enumerate(apart) if not name])
+            else []
+        ),
+    ]
+    return Heading(tuple(apart), 2 if second else 1, tuple(f"{description}: {each}." for each in remarks))
+
+
+def _is_second_header(names: Cells, unnamed: Sequence[int], lines: Sequence[Cells]) -> bool:
+    """Whether the line below the header is one too, as survey tools write.
+
+    It has text in all columns without a name, no number, and nothing in a named column that every row below has a value of.
+    """
+    if len(lines) < 2 or len(lines[0]) != len(names):
+        return False
+    line, *rows = lines
+    lacking = [place for place, name in enumerate(names) if name and not line[place]]
+    return (
+        all(line[place] for place in unnamed)
+        and not any(_VALUE.fullmatch((cell or "").strip()) for cell in line)
+        and any(all(len(row) > place and row[place] for row in rows) for place in lacking)
+    )
+
+
+def _numbered(names: Cells) -> list[str | None]:
+    """Names, of which a repeated one has a number after it.
+
+    Examples
+    --------
+    >>> _numbered(["age", "Age", None, "age_2", "age"])
+    ['age', 'Age_3', None, 'age_2', 'age_4']
+    """
+    given = {name.lower() for name in names if name}
+    taken: set[str] = set()
+    found: list[str | None] = []
+    for name in names:
+        new, number = name, 1
+        while new and (new.lower() in taken or (number > 1 and new.lower() in given)):
+            number += 1
+            new = f"{name}_{number}"
+        taken.add((new or "").lower())
+        found.append(new)
+    return found
+
+
+def _columns(places: Sequence[int]) -> str:
+    listed = ", ".join(str(place + 1) for place in places[:12]) + (", ..." if len(places) > 12 else "")
+    return f"column {listed}" if len(places) == 1 else f"columns {listed}"
 
 
 def existing(path: Path) -> Path:
@@ -441,7 +556,7 @@ def columns_of_query(source: Source, known: tuple[str, ...] = ()) -> tuple[str, 
 
     # The engine's own words could quote values, so only the kind of its refusal is passed on.
     try:
-        with duckdb.connect() as cursor, source.relation(cursor) as rows:
+        with duckdb.connect(config=CAREFUL) as cursor, source.relation(cursor) as rows:
             return told_apart(cursor.sql(f"select * from {rows} limit 0").columns, source.description)
     except duckdb.ParserException:
         reason = "it is not SQL that DuckDB understands"

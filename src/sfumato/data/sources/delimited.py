@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import io
 import os
 import re
@@ -23,10 +24,11 @@ from sfumato.data.sources.base import (
     CheckedFile,
     Source,
     existing,
+    first_line_is,
+    heading,
     held,
     quote_path,
-    refuse_title,
-    remark_on_unnamed,
+    state_of,
     told_apart,
     unchanged,
 )
@@ -59,6 +61,8 @@ _FOREIGN = {
     "cp1253": "Greek",
 }
 """Encodings of scripts that are not Latin, and whose they are."""
+
+_WINDOWS = {"cp1252": "Windows-1252", "cp1250": "Windows-1250 (central Europe)"}
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
 _COMMON = (
@@ -110,12 +114,12 @@ def start_of(path: Path) -> bytes:
 
 
 def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
-    """Python's name of a file's encoding: as said, or by the file's mark, or UTF-8; otherwise a question.
+    """Python's name of a file's encoding: as said, by the file's mark, UTF-8, or the only likely one by its bytes.
 
     Raises
     ------
     SourceError
-        When no such encoding exists, or the file is not UTF-8 and nothing was said.
+        When no such encoding exists, or several are likely.
     """
     if said is not None:
         try:
@@ -135,15 +139,21 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
         raise _asks(path, f"it is UTF-16 without its mark, or no text at all. Say --encoding utf-16-{ending}")
     if is_utf_8(start):
         return "utf-8"
-    foreign = _foreign(start)
-    if foreign:
-        likely = " or ".join(f"{name} ({_FOREIGN[name]})" for name in foreign)
-    elif _is_central(start):
-        foreign, likely = ["cp1250"], "cp1250 (central Europe)"
-    else:
-        likely = "cp1252 (Windows)" if _only_cp1252(start) else "cp1252 (Windows) or latin-1"
-    first = foreign[0] if foreign else "cp1252"
-    raise _asks(path, f"its bytes could be {likely}. Say --encoding {first}, or whatever it was saved in")
+    likely = _foreign(start) or (["cp1250"] if _is_central(start) else ["cp1252"])
+    if len(likely) > 1:
+        listed = " or ".join(f"{name} ({_FOREIGN[name]})" for name in likely)
+        raise _asks(
+            path, f"its bytes could be {listed}. Say --encoding {likely[0]}, or whatever it was saved in"
+        )
+    return likely[0]
+
+
+def remark_on_encoding(path: Path, encoding: str, said: str | None) -> tuple[str, ...]:
+    """A sentence about an encoding that was found by the bytes."""
+    if said is not None or encoding.startswith("utf"):
+        return ()
+    name = _WINDOWS.get(encoding, encoding)
+    return (f"{path.name}: read as {name}, because it is not UTF-8; pass --encoding to choose another.",)
 
 
 def _refuse_another(path: Path, start: bytes, said: str) -> None:
@@ -274,13 +284,16 @@ LINES_COMPARED = 200
 class Header:
     """What the start of a file says: its encoding, its mark, its columns, unnamed ones included, and what is before them.
 
-    ``lines_before`` counts the lines above the names, or above the first row: spreadsheets write ``sep=;`` there.
+    ``lines_before`` counts the lines above the last line of the header, or above the first row: spreadsheets write ``sep=;``
+    there. ``is_there`` says whether the file has a header line.
     """
 
     encoding: str
     delimiter: str
-    names: tuple[str, ...]
+    names: tuple[str | None, ...]
     lines_before: int = 0
+    is_there: bool = True
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -320,8 +333,8 @@ class CsvFile(Source):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Which columns have no name."""
-        return remark_on_unnamed(self.path.name, self._header().names)
+        """What was made of the header, and the encoding where the file does not say it."""
+        return self._header().remarks
 
     def columns(self) -> tuple[str, ...]:
         """Column names from the header line."""
@@ -344,17 +357,32 @@ class CsvFile(Source):
         mark = self._chosen(records)
         names, *lines = records[mark]
         before = 0 if stated is None else 1
+        remarks = remark_on_encoding(self.path, encoding, self.encoding)
         if self.names is not None:
-            return Header(encoding, mark, self._given(self.names, len(names)), before)
-        refuse_title(self.description, names, lines)
-        return Header(encoding, mark, tuple(names), before)
-
-    def _given(self, names: tuple[str, ...], columns: int) -> tuple[str, ...]:
-        if len(names) != columns:
-            raise SourceError(
-                f"{self.path.name} has {columns} columns, and {len(names)} names were given. Name every column, in order."
+            if has_header := self._replaces_a_header(self.names, names, lines):
+                remarks += (f"{self.description}: the names given replace the header, its first line.",)
+            return Header(
+                encoding, mark, told_apart(self.names, self.description), before, has_header, remarks
             )
-        return names
+        head = heading(self.description, names, lines)
+        if head.lines > 1 and any("\n" in name for name in names):
+            raise self._unreadable("it has two header lines, one with a line break. Take the second out")
+        return Header(encoding, mark, head.names, before + head.lines - 1, True, (*head.remarks, *remarks))
+
+    def _replaces_a_header(self, given: tuple[str, ...], first: list[str], lines: list[list[str]]) -> bool:
+        """Whether the first line is a header, although names are given; refused where that is unclear."""
+        if len(given) != len(first):
+            raise SourceError(
+                f"{self.path.name} has {len(first)} columns, and {len(given)} names were given. Name every column, in order."
+            )
+        same = sum(a.strip().lower() == b.strip().lower() for a, b in zip(given, first, strict=True))
+        kind = "header" if 2 * same >= len(first) else first_line_is(first, lines)
+        if kind == "unclear":
+            raise self._unreadable(
+                "its first line may be a header or a row, and --names is for a file without a header. Leave --names out, or "
+                "put a header line first"
+            )
+        return kind == "header"
 
     def _marks(self) -> tuple[str, ...]:
         if self.delimiter is None:
@@ -423,13 +451,62 @@ class CsvFile(Source):
                 place = cursor.sql("select current_setting('temp_directory')").fetchall()[0][0]
                 path = stack.enter_context(in_utf_8(path, header.encoding, place))
                 encoding, compression = "utf-8", None
+            refuse_long_lines(path, self.description)
             yield (
-                f"(select * {left_out} from read_csv({quote_path(path)}, header={'true' if self.names is None else 'false'}, "
+                f"(select * {left_out} from read_csv({quote_path(path)}, header={'true' if header.is_there else 'false'}, "
                 "auto_detect=false, "
                 f"skip={header.lines_before}, "
                 f"strict_mode=true, delim={quote_text(header.delimiter)}, quote='\"', escape='\"', "
                 f"encoding='{encoding}', compression='{compression or 'none'}', columns={{{columns}}}))"
             )
+
+
+LONGEST_LINE = 2_000_000
+"""Bytes of the longest line: DuckDB's own limit, which it does not keep to at the end of a file."""
+
+_TAIL = 4_096
+
+
+def refuse_long_lines(path: Path, description: str) -> None:
+    """Refuse a file with a line of more bytes than DuckDB reads: a long last line is lost without an error."""
+    if _has_long_line(path, state_of(path)):
+        raise SourceError(
+            f"{description} cannot be read: some line is longer than two million bytes. Is a quote not closed? Otherwise shorten "
+            "the cell, or leave the column out."
+        )
+
+
+@functools.lru_cache(maxsize=1_024)
+def _has_long_line(path: Path, state: tuple[int, int] | None) -> bool:
+    """Whether a line is too long: looked for once a file and state, of a file that is not compressed at the ends of windows only."""
+    size = 0 if state is None else state[0]
+    with _opened(path) as file:
+        if compression_of(path) is not None:
+            length = 0
+            while piece := file.read(START_BYTES):
+                first = re.search(rb"[\r\n]", piece)
+                if length + (len(piece) if first is None else first.start()) > LONGEST_LINE:
+                    return True
+                length = length + len(piece) if first is None else len(piece) - 1 - _last_end(piece)
+            return False
+        begin = 0
+        while size - begin > LONGEST_LINE:
+            end = begin + LONGEST_LINE + 1
+            for length in (_TAIL, LONGEST_LINE + 1):
+                file.seek(end - length)
+                piece = file.read(length)
+                if (place := _last_end(piece)) >= 0:
+                    break
+            else:
+                return True
+            begin = end - length + place + 1
+    return False
+
+
+def _last_end(piece: bytes) -> int:
+    """Place of the last end of a line, -1 where there is none."""
+    place = piece.rfind(b"\n")
+    return place if place >= 0 else piece.rfind(b"\r")
 
 
 def _records(text: str, delimiter: str, *, is_whole: bool) -> list[list[str]]:

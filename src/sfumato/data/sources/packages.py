@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sfumato.data.sources.base import (
     Asked,
+    Heading,
     Source,
     existing,
     fresh_name,
-    refuse_title,
-    remark_on_unnamed,
+    heading,
     told_apart,
     unchanged,
 )
@@ -249,31 +249,28 @@ class WorkbookSheet(Source):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Which columns have no name, and how many rows have nothing in them."""
-        names, *rows = self._all_rows()
+        head, rows = self._all_rows()
         empty = sum(not any(row) for row in rows)
         said = f"{self.description}: {counted(empty, 'row')} without anything in a cell, not read."
-        return (*remark_on_unnamed(self.description, names), *((said,) if empty else ()))
+        return (*head.remarks, *((said,) if empty else ()))
 
     def columns(self) -> tuple[str, ...]:
         """The first row's texts."""
-        return told_apart([name for name in self._rows()[0] if name], self.description)
+        return told_apart(filter(None, self._all_rows()[0].names), self.description)
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Hand the sheet's cells over."""
         with unchanged(existing(self.path)):
-            names, *rows = self._rows()
-            kept = [(place, name) for place, name in enumerate(names) if name]
-            columns = [[row[place] for row in rows] for place, _ in kept]
+            head, rows = self._all_rows()
+            kept = [(place, name) for place, name in enumerate(head.names) if name]
+            # A row between two parts of a sheet, or below it, is nobody's.
+            columns = [[row[place] for row in rows if any(row)] for place, _ in kept]
             with registered(cursor, [name or "" for _, name in kept], [columns]) as found:
                 yield found
 
-    def _rows(self) -> list[list[str | None]]:
-        """Rows as texts, the names first; a row between two parts of a sheet, or below it, is nobody's."""
-        names, *rows = self._all_rows()
-        return [names, *(row for row in rows if any(row))]
-
-    def _all_rows(self) -> list[list[str | None]]:
+    def _all_rows(self) -> tuple[Heading, list[list[str | None]]]:
+        """The header, and the rows below it as texts."""
         try:
             library = importlib.import_module("python_calamine")
         except ImportError:
@@ -291,8 +288,8 @@ class WorkbookSheet(Source):
                 f"{self.description} is empty; a row with the column names comes first. Name another sheet by --table."
             )
         texts = [[cell_text(cell) for cell in row] for row in rows]
-        refuse_title(self.description, texts[0], texts[1:])
-        return texts
+        head = heading(self.description, texts[0], texts[1:])
+        return head, texts[head.lines :]
 
     def _chosen(self, book: Any) -> str:
         names = list(book.sheet_names)
