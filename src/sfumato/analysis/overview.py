@@ -19,6 +19,7 @@ from sfumato.methods.columnized_counts.law import NoisyRows
 from sfumato.methods.columnized_counts.noisy_counts import COUNT_COLUMN
 from sfumato.query.selection import Selection
 from sfumato.release import Release
+from sfumato.release.manifest import about_drawn_rows
 from sfumato.release.verification import Check
 from sfumato.results import Charted, ResultTable, bar_chart, html_paragraph, html_table
 from sfumato.text import counted
@@ -63,6 +64,8 @@ class Overview(Charted):
         What there is, and with what error it can be counted.
     examples
         Commands to go on with.
+    described
+        Which rows of the private table it describes, where not all of them.
     """
 
     title: str
@@ -72,6 +75,7 @@ class Overview(Charted):
     attributes: ResultTable
     errors: ResultTable
     examples: tuple[str, ...]
+    described: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Overview({self.title})"
@@ -90,6 +94,7 @@ class Overview(Charted):
             [
                 self.title,
                 self.sentence,
+                *self.described,
                 "",
                 *promises,
                 *weaknesses,
@@ -107,6 +112,7 @@ class Overview(Charted):
         return {
             "title": self.title,
             "law": self.sentence,
+            "described": list(self.described),
             "promises": list(self.promises),
             "not_protected": list(self.weaknesses),
             "attributes": self.attributes.to_dict()["rows"],
@@ -188,6 +194,7 @@ def overview(release: Release) -> Overview:
             tuple(tried.values()),
         ),
         tuple(_examples(release, answered)),
+        about_drawn_rows(release.manifest.rows_drawn_per_unit),
     )
 
 

@@ -24,6 +24,7 @@ from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, nearest
 from sfumato.methods.base import METHODS, Design
 from sfumato.methods.planning import ExpectedErrors
+from sfumato.randomness.streams import NoiseSource
 from sfumato.results import ResultTable
 from sfumato.schema import Schema
 from sfumato.text import Cell
@@ -188,7 +189,7 @@ def choose_by_measuring(
             f"there is no coarse grid for {method!r}; {nearest(method, COARSE)} Compare designs of your own.",
             parameter="method",
         )
-    held = in_memory(table)
+    held = in_memory(table if seed is None else table.drawn_by(NoiseSource.seeded(seed)))
     grid = _grid(method, promised)
     allowed = [each for each in grid if is_allowed_by(held, method, each)] or [grid[0]]
     candidates: list[Candidate] = [RAW, *(candidate(method, each) for each in allowed)]

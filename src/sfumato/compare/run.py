@@ -22,6 +22,7 @@ from sfumato.compare.workload import Workload, WorkloadName, make_workload, own_
 from sfumato.custody.audit.attackers import require_classifier
 from sfumato.custody.audit.people import split_caveats
 from sfumato.custody.audit.scores import FEWEST_TARGETS
+from sfumato.custody.privacy_unit import design_for_units, promises_for_units
 from sfumato.custody.publish import in_memory
 from sfumato.data.engine import ArrayEngine, CodedRows
 from sfumato.data.private_table import PrivateTable
@@ -116,7 +117,10 @@ def compare_designs(
             "the table has no public attribute to know people by. Give some the role quasi-identifier.",
             parameter="table",
         )
-    held = in_memory(table)
+    folder = Path(out)
+    # A run that is gone on with draws the same rows of units.
+    settled = _seed_of(folder) if seed is None else seed
+    held = in_memory(table.drawn_by(NoiseSource.seeded(settled)))
     rows = held.source
     assert isinstance(rows, CodedRows)
     if rows.number_of_rows < FEWEST_ROWS:
@@ -126,7 +130,6 @@ def compare_designs(
             number_of_rows=rows.number_of_rows,
         )
     chosen = tuple(default_candidates(held) if candidates is None else candidates)
-    folder = Path(out)
     named = None if tables is None else asked_tables(held.schema, tables)
     asked_for = {
         "workload": workload,
@@ -134,7 +137,7 @@ def compare_designs(
         "questions": questions and list(questions),
         "tables": named and list(map(list, named)),
     }
-    started = _settled(folder, held, attribute, asked_for, seed)
+    started = _settled(folder, held, attribute, asked_for, settled)
     # What is refused here leaves nothing behind.
     asked = Asked(
         attribute,
@@ -171,7 +174,8 @@ def _promises(candidate: Candidate, table: PrivateTable) -> tuple[Guarantee, ...
     if not candidate.method:
         return ()
     try:
-        return candidate.design().guarantees(table.schema)
+        design = design_for_units(candidate.design(), table.schema)
+        return promises_for_units(design.guarantees(table.schema), design, table.schema)
     except SfumatoError:
         return ()
 
@@ -191,7 +195,7 @@ def _workload(
 
 
 def _settled(
-    folder: Path, table: PrivateTable, sensitive: str, asked_for: Mapping[str, Any], seed: int | None
+    folder: Path, table: PrivateTable, sensitive: str, asked_for: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
     """What the run was or is to be started with; another table or workload in the same folder is refused."""
     digest = hashlib.sha256(sensitive.encode())
@@ -203,7 +207,7 @@ def _settled(
     path = folder / RUN_FILE
     if path.is_file():
         known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        if {name: known.get(name) for name in asked} != asked or seed not in (None, known["seed"]):
+        if {name: known.get(name) for name in asked} != asked or seed != known["seed"]:
             raise ParameterError(
                 f"{folder} holds a comparison of other rows, questions or seed, or by another version. Choose another folder, or go "
                 "on with the same.",
@@ -214,7 +218,7 @@ def _settled(
         raise ParameterError(
             f"{folder} is not empty and holds no comparison. Choose a new folder.", parameter="out"
         )
-    return {**asked, "seed": _drawn_seed() if seed is None else seed}
+    return {**asked, "seed": seed}
 
 
 def _write_down(folder: Path, started: Mapping[str, Any]) -> None:
@@ -228,8 +232,11 @@ def _write_down(folder: Path, started: Mapping[str, Any]) -> None:
         temporary.write_text(json.dumps(started), encoding="utf-8")
 
 
-def _drawn_seed() -> int:
-    """A seed that nobody knows beforehand; splits protect nobody, and it is kept for going on."""
+def _seed_of(folder: Path) -> int:
+    """That of the run in a folder, or one that nobody knows beforehand; splits protect nobody, and it is kept for going on."""
+    path = folder / RUN_FILE
+    if path.is_file():
+        return int(json.loads(path.read_text(encoding="utf-8"))["seed"])
     stream = NoiseSource.from_operating_system().named("seed of a comparison").stream(0)
     return int(stream.integers_below([2**31])[0])
 

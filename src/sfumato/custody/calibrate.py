@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sfumato.attacks.ratio import GroupCounts, HidingNoise, hiding_noise
+from sfumato.custody.privacy_unit import design_for_units
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError, QueryError, nearest
 from sfumato.methods.base import METHODS, Design
@@ -123,6 +124,7 @@ def choose_for_promise(method: str, goal: Mapping[str, Any], schema: Schema) -> 
             parameter="goal",
         )
     design = METHODS.make(method, parameters)
+    design_for_units(design, schema)
     promises = tuple(each.statement for each in design.guarantees(schema.publishable))
     if nothing := design.protects_nothing(schema.publishable):
         raise ParameterError(
@@ -177,6 +179,9 @@ def choose(
     METHODS.get(method)
     if method not in METHODS_WITH_GOALS:
         return choose_for_promise(method, goal, schema)
+    if schema.unit is not None:
+        # Whatever its parameters: what publishing would refuse.
+        design_for_units(METHODS.get(method).example(schema), schema)
     if method == "randomized-response":
         return calibrate(goal_from(goal, schema), schema, attributes=attributes, table=table)
     wanted = DecoyGoal(**goal)

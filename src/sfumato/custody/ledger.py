@@ -782,9 +782,10 @@ def _sizes(table: PrivateTable) -> dict[str, int]:
 def _fingerprint(table: PrivateTable, ledger: Ledger, tally: CellTally) -> Fingerprint:
     people = [each.name for each in table.schema.attributes if each.role in (Role.IDENTIFIER, Role.UNIT)]
     if isinstance(table.engine, SplitEngine):
-        return fingerprint_of_splits(table.source, table.engine, ledger.key, people)
+        return fingerprint_of_splits(table.source.cells, table.engine, ledger.key, people)
     engine = table.engine if isinstance(table.engine, DuckDBEngine) else DuckDBEngine()
-    return fingerprint(table.source, engine, ledger.key, people, tally=tally)
+    # Of all rows, also where some of each person are drawn.
+    return fingerprint(table.source.cells, engine, ledger.key, people, tally=tally)
 
 
 def _refuse_or_say(

@@ -11,13 +11,16 @@ from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import about_chosen_parameters, about_learned_lists
 from sfumato.guarantees.differential_privacy import DifferentialPrivacy, LocalDifferentialPrivacy
 from sfumato.methods.base import Design
+from sfumato.release.manifest import about_drawn_rows
 from sfumato.schema import Role, Schema
 
 # --------------------------------------------------------------------------------------------------
 # Tables in which a person has several rows: what a method's promise is then about.
 #
 # A promise about rows is worth little to a person with many. Differential privacy carries over to units of a
-# bounded number of rows; other promises do not, and the release says so.
+# bounded number of rows; other promises do not, and need a table of one row for each person. Keeping k rows of
+# each, drawn at random, is contribution bounding: Wilson et al. (2020), Differentially private SQL with bounded
+# user contribution, PoPETs 2020(2).
 
 
 SLIGHTLY_LESS = 1 - 2.0**-40
@@ -33,7 +36,7 @@ def design_for_units(design: Design, schema: Schema) -> Design:
     Raises
     ------
     ParameterError
-        When the design promises differential privacy and the schema does not bound the rows of a unit.
+        When rows are not persons and no differential privacy is promised, or the schema does not bound the rows of a unit.
 
     Examples
     --------
@@ -52,18 +55,22 @@ def design_for_units(design: Design, schema: Schema) -> Design:
     if not _has_units(design, schema):
         return design
     bound = _bound(schema)
-    if bound is None:
-        private = [each for each in design.guarantees(schema) if _is_about_differences(each)]
-        if private:
-            raise ParameterError(
-                "the schema declares a unit, of which several rows may be, and differential privacy of a row says nothing "
-                "about a unit with any number of them. State rows_per_unit for the unit; epsilon is then that of the unit. "
-                "Or keep one row of each unit and make the column an identifier.",
-                parameter="rows_per_unit",
-            )
+    if bound == 1:
         return design
+    if not any(_is_about_differences(each) for each in design.guarantees(schema)):
+        raise ParameterError(
+            f"a person may have several rows, and {design.to_dict()['method']} protects rows, not people. Keep one row of each: "
+            'set rows_per_unit = 1 and excess_rows = "sample" for the unit.',
+            parameter="rows_per_unit",
+        )
+    if bound is None:
+        raise ParameterError(
+            "differential privacy of a row says nothing about a person with any number of rows. State rows_per_unit for the "
+            'unit, with excess_rows = "sample" where some have more; epsilon is then that of the person.',
+            parameter="rows_per_unit",
+        )
     epsilon = getattr(design, "epsilon", None)
-    if bound == 1 or epsilon is None:
+    if epsilon is None:
         return design
     changes: dict[str, Any] = {"epsilon": _divided(epsilon, bound)}
     delta = getattr(design, "delta", 0.0)
@@ -92,18 +99,22 @@ def promises_for_units(
     )
 
 
-def assumption_about_units(design: Design, schema: Schema) -> str:
-    """What is assumed of rows and people."""
-    if schema.long is not None:
-        return "Every person is one unit."
-    if not _has_units(design, schema):
-        return "Every person has one row."
+def assumptions_about_units(design: Design, schema: Schema) -> tuple[str, ...]:
+    """What is assumed of rows and people, and that rows of each person were drawn."""
+    drawn = about_drawn_rows(schema.rows_drawn_per_unit)
     bound = _bound(schema)
-    if bound is None:
-        return "A person may have any number of rows."
+    if schema.long is not None:
+        return ("Every person is one unit.", *drawn)
+    if drawn and bound == 1:
+        return drawn
+    if not _has_units(design, schema) or bound == 1:
+        return ("Every person has one row.",)
     return (
-        f"No person has more than {bound} rows. Parameters of the method are about a row, promises of differential "
-        "privacy about a person."
+        (
+            f"No person has more than {bound} rows. Parameters of the method are about a row, promises of differential "
+            "privacy about a person."
+        ),
+        *drawn,
     )
 
 
@@ -111,7 +122,7 @@ def not_protected_units(design: Design, schema: Schema, promises: tuple[Guarante
     """What a release must say is not protected, where rows belong together."""
     found = []
     about_rows = any(not _is_about_differences(each) for each in promises)
-    if _has_units(design, schema) and about_rows:
+    if _has_units(design, schema) and _bound(schema) != 1 and about_rows:
         found.append(
             "people with several rows: promises other than differential privacy protect rows, not people; what the "
             "rows of one person have in common shows more than one row does"

@@ -15,7 +15,7 @@ from sfumato._version import __version__
 from sfumato.custody.ledger import Entering, Ledger, Say
 from sfumato.custody.privacy_unit import (
     about_weights,
-    assumption_about_units,
+    assumptions_about_units,
     conditional,
     design_for_units,
     not_protected_units,
@@ -295,9 +295,10 @@ def publish(
     # Read before anything is made, so that a wrong key costs nothing.
     signing = _signing(sign, serial)
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    table = table.drawn_by(noise)
     is_entered = ledger is not None and not noise.is_reproducible
     # The ledger may look rows up by a reading of its own, which must have been of the same ones.
-    files = table.source.files if is_entered else ()
+    files = table.source.cells.files if is_entered else ()
     before = [state_of(each) for each in files]
     with table.at_rest() as resting, ExitStack() as entries:
         chosen = admitted(resting, design)
@@ -416,8 +417,9 @@ def refuse_formulas(publication: Publication) -> None:
 def admitted(table: PrivateTable, design: Design) -> Design:
     """The design as it applies to the table's units; refuses what cannot be published by it."""
     refuse_rows_of_units(table.schema, design)
+    chosen = design_for_units(design, table.schema)
     table.refuse_unfit_withheld()
-    return design_for_units(design, table.schema)
+    return chosen
 
 
 def prepare(
@@ -519,7 +521,7 @@ def describe_release(
         law=publication.law.model_dump(mode="json"),
         tables=entries,
         assumptions=(
-            assumption_about_units(design, schema),
+            *assumptions_about_units(design, schema),
             "The private table is published once.",
             *publication.assumptions,
             *about_weights(schema),
@@ -537,17 +539,22 @@ def describe_release(
             **{f"{CATEGORIES_OF}{name}": LEARNED for name in learned},
             **publication.chosen_from_private_data,
         },
+        rows_drawn_per_unit=schema.rows_drawn_per_unit,
         reproducible=is_reproducible,
-        privacy=_privacy(design, is_reproducible=is_reproducible),
+        privacy=_privacy(design, schema, is_reproducible=is_reproducible),
     )
 
 
-def _privacy(design: Design, *, is_reproducible: bool) -> str:
+def _privacy(design: Design, schema: Schema, *, is_reproducible: bool) -> str:
     """Where what was drawn comes from."""
     if is_reproducible:
         return "not private: made with a seed, anyone who guesses it can undo what was drawn"
-    drawn = "noise" if design.draws_values else "nothing was drawn but the order of the rows, which comes"
-    return f"{drawn} from the operating system's entropy; no seed exists"
+    nothing = "nothing was drawn but the order of the rows, which comes"
+    if schema.rows_drawn_per_unit:
+        nothing = "nothing was drawn but which rows of each person there are, and their order: both come"
+    return (
+        f"{'noise' if design.draws_values else nothing} from the operating system's entropy; no seed exists"
+    )
 
 
 def column_notes(publication: Publication) -> dict[str, str]:
@@ -615,5 +622,6 @@ def release_in_memory(
     Release(randomized-response: job; 1,000 rows)
     """
     noise = NoiseSource.from_operating_system() if seed is None else NoiseSource.seeded(seed)
+    table = table.drawn_by(noise)
     publication, describe = prepare(table, admitted(table, design), noise, withhold_law=withhold_law)
     return hold_release(publication.tables, describe, read=table.scan, noise=noise)

@@ -481,21 +481,60 @@ def _complaints_of_values(attribute: Attribute, missing: str) -> Iterator[Compla
         yield Complaint("outside", unfit, "has a value outside the schema's category list", _EXTEND)
 
 
-def units_with_too_many_rows(attribute: Attribute, relation: str) -> str:
-    """SQL: how many units have more rows than the schema says, and how many rows those have."""
-    unit = cell_text(attribute)
+def alike_text(text: str) -> str:
+    """SQL: a unit without case and spaces; spaces between digits stay, since 1 12 and 11 2 may be two people."""
+    tidy = rf"trim(regexp_replace(lower({text}), '[\s\p{{Z}}]+', ' ', 'g'))"
+    return rf"regexp_replace({tidy}, '(\p{{L}}) | (\p{{L}})', '\1\2', 'g')"
+
+
+def sizes_of_units(attribute: Attribute, relation: str) -> str:
+    """SQL: units and their rows; those with more rows than the schema says; those equal up to case or spaces."""
+    most = attribute.rows_per_unit if attribute.excess_rows != "sample" else None
+    crowded = "false" if most is None else f"size > {most}"
     return (
-        f"select count(*), coalesce(sum(size), 0)::bigint from (select count(*) as size from {relation} "
-        f"where not {is_missing(attribute)} group by {unit} having count(*) > {attribute.rows_per_unit})"
+        f"with units as materialized (select {cell_text(attribute)} as unit, count(*) as size from {relation} "
+        f"where not {is_missing(attribute)} group by all), "
+        f"alike as (select count(*) as number, sum(size) as size from units group by {alike_text('unit')} "
+        "having count(*) > 1), sums as (select count(*) as a, sum(size) as b, "
+        f"count(*) filter ({crowded}) as c, sum(size) filter ({crowded}) as d from units) "
+        "select coalesce(a, 0), coalesce(b, 0)::bigint, c, coalesce(d, 0)::bigint, "
+        "(select coalesce(sum(number), 0)::bigint from alike), (select coalesce(sum(size), 0)::bigint from alike) from sums"
     )
 
 
-def crowded_units(attribute: Attribute, units: int, rows: int) -> Misfit:
-    """What is said of units with more rows than the schema says."""
-    return Misfit(
-        attribute.name,
-        "too many rows",
-        rows,
-        f"has {units:,} {'unit' if units == 1 else 'units'} with more than the {attribute.rows_per_unit} rows of rows_per_unit,",
-        ". Raise rows_per_unit, which costs accuracy, or leave rows of those units out.",
-    )
+def misfits_of_units(attribute: Attribute, sizes: Sequence[int]) -> list[Misfit]:
+    """What is said of units that are one, written in several ways, or of more rows than the schema says."""
+    units, rows, crowded, rows_of_crowded, alike, rows_of_alike = sizes
+    found = []
+    if units == 1 and rows > 1:
+        found.append(
+            Misfit(
+                attribute.name,
+                "constant",
+                rows,
+                "is the unit and has one value",
+                ". Declare the column that tells people apart, or take the role unit out.",
+            )
+        )
+    if alike:
+        found.append(
+            Misfit(
+                attribute.name,
+                "alike",
+                rows_of_alike,
+                f"has {alike:,} units that differ only by case or spaces,",
+                ". Write each unit in one way; if they are different people, number them.",
+            )
+        )
+    if crowded:
+        found.append(
+            Misfit(
+                attribute.name,
+                "too many rows",
+                rows_of_crowded,
+                f"has {crowded:,} {'unit' if crowded == 1 else 'units'} with more than the {attribute.rows_per_unit} rows of "
+                "rows_per_unit,",
+                '. Raise rows_per_unit, which costs accuracy, or set excess_rows = "sample", which draws so many.',
+            )
+        )
+    return found

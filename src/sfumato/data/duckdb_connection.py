@@ -107,6 +107,12 @@ class KeptConnection:
         cursor.execute("set enable_progress_bar_print = false")
         return cursor
 
+    @property
+    def session(self) -> object:
+        """What is open now, and with it tables; None where nothing is."""
+        opened = self._opened
+        return opened if opened is not None and opened.process == os.getpid() else None
+
     def declare(self, statements: Mapping[str, str]) -> None:
         """Run statements that declare something for all cursors, by its name, each once."""
         if not statements:

@@ -28,20 +28,22 @@ from sfumato.data.coding import (
     Misfit,
     cell_text,
     complaints,
-    crowded_units,
     declarations,
     has_code,
     is_missing,
     misfits_counted,
     misfits_error,
+    misfits_of_units,
     quote_name,
-    units_with_too_many_rows,
+    quote_text,
+    sizes_of_units,
 )
 from sfumato.data.duckdb_connection import KeptConnection, PatientCursor
 from sfumato.data.engine import Condition, Found, Unfit, attributes_of, count_tables, watched
 from sfumato.data.sources.base import Asked, Queried, Source, fresh_name
 from sfumato.errors import DataError, ParameterError, SfumatoError, SourceError, without_origins
 from sfumato.estimates.counts import CountTable, OccupiedCounts, empty_counts
+from sfumato.randomness.streams import NoiseSource
 from sfumato.schema import Attribute, Role, Schema
 from sfumato.text import counted
 
@@ -128,7 +130,7 @@ class Snapshot(Source):
     schema: Schema
     name: str = field(default_factory=lambda: fresh_name("snapshot"))
     _taken: threading.Event = field(default_factory=threading.Event)
-    _taking: threading.Lock = field(default_factory=threading.Lock)
+    taking: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def recognise(cls, asked: Asked) -> Self | None:
@@ -143,6 +145,14 @@ class Snapshot(Source):
     def is_taken(self) -> bool:
         """Whether the rows were read."""
         return self._taken.is_set()
+
+    def take(self) -> None:
+        """Say that the rows were read."""
+        self._taken.set()
+
+    def forget(self) -> None:
+        """Say that the rows are gone; they are read anew when they are asked for."""
+        self._taken.clear()
 
     @property
     def description(self) -> str:
@@ -182,7 +192,7 @@ class Snapshot(Source):
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
         """Name of the table that holds the rows."""
-        with self._taking:
+        with self.taking:
             if not self.is_taken:
                 self._take(cursor)
         yield self.name
@@ -204,7 +214,76 @@ class Snapshot(Source):
             # The source may have changed under the reader, which is seen at its end.
             cursor.execute(f"drop table if exists {self.name}")
             raise
-        self._taken.set()
+        self.take()
+
+
+PLACE = "sfumato place"
+"""Name of the column with the places of rows, from which they are drawn."""
+
+
+def hashed_place(key: str, place: str) -> str:
+    """SQL: a row's place, hashed under a key; texts of one length, so that a plain hash is a pseudo-random function."""
+    return f"sha256({quote_text(key)} || lpad({place}::varchar, 20, '0'))"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DrawnUnits(Snapshot):
+    """At most k rows of each unit, drawn uniformly without replacement: contribution bounding (Wilson et al. 2020).
+
+    A row's place is hashed under a secret key, and the k smallest hashes of a unit are kept: no cell decides which.
+
+    Parameters
+    ----------
+    noise
+        Where the key comes from.
+    sessions
+        The open database that holds the rows.
+    """
+
+    noise: NoiseSource = field(default_factory=NoiseSource.from_operating_system)
+    sessions: list[object] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"DrawnUnits({self.description})"
+
+    @property
+    def is_drawn(self) -> bool:
+        """Rows are drawn."""
+        return True
+
+    @property
+    def cells(self) -> Source:
+        """The original, with all rows."""
+        return self.original.cells
+
+    def stated_number_of_rows(self) -> int | None:
+        """Known once the rows are drawn."""
+        return None
+
+    def coded(self, attributes: Sequence[Attribute]) -> Sequence[Attribute]:
+        """None: rows are coded before they are drawn."""
+        del attributes
+        return ()
+
+    @contextmanager
+    def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:
+        """Name of the table that holds the drawn rows."""
+        del cursor
+        yield self.name
+
+    def statement(self, rows: str) -> str:
+        """SQL: draws from all rows, coded already."""
+        unit = self.schema.unit
+        assert unit is not None
+        key = self.noise.named("rows of units").stream(0).words(4).tobytes().hex()
+        word = hashed_place(key, quote_name(PLACE))
+        kept = ", ".join(quote_name(name) for name in self.columns())
+        return (
+            f"create table {self.name} as select {kept} from ("
+            f"select *, row_number() over () as {quote_name(PLACE)} from {rows}) "
+            f"qualify row_number() over (partition by {cell_text(unit)} order by {word}, {quote_name(PLACE)}) "
+            f"<= {self.schema.rows_drawn_per_unit} order by {quote_name(PLACE)}"
+        )
 
 
 # --------------------------------------------------------------------------------------------------
@@ -361,13 +440,37 @@ class DuckDBEngine:
     @contextmanager
     def at_rest(self, source: Source, schema: Schema) -> Iterator[Snapshot]:
         """The source's rows as they are when they are first asked for, until the end."""
-        snapshot = Snapshot(source, schema)
+        if isinstance(source, DrawnUnits) and self._has(source):
+            yield source
+            return
+        snapshot = source if isinstance(source, DrawnUnits) else Snapshot(source, schema)
         try:
             yield snapshot
         finally:
             if snapshot.is_taken:
                 with self._connection.cursor() as cursor:
                     cursor.execute(f"drop table if exists {snapshot.name}")
+                snapshot.forget()
+
+    def _has(self, source: DrawnUnits) -> bool:
+        """Whether the rows were drawn into the database that is open now."""
+        return source.is_taken and source.sessions[-1] is self._connection.session
+
+    def _draw(self, source: DrawnUnits) -> None:
+        """Draw rows of each unit, after all rows were seen to fit: what is refused does not depend on the draw."""
+        publishable = source.schema.publishable.attributes
+        with self.at_rest(source.original, source.schema) as whole:
+            withheld = source.schema.with_role(Role.WEIGHT, Role.UNIT, Role.HOUSEHOLD)
+            found = self.misfits(whole, withheld)
+            if found:
+                raise misfits_error(found)
+            unfit = " or ".join(f"{quote_name(each.name)} is null" for each in publishable)
+            if self._one_row(whole, lambda rows: f"select count(*) from {rows} where {unfit}")[0]:
+                self._refuse(whole, publishable)
+            with self.open(whole) as (cursor, rows):
+                cursor.execute(source.statement(rows))
+        source.sessions[:] = [self._connection.session]
+        source.take()
 
     def _arrays(
         self,
@@ -462,9 +565,8 @@ class DuckDBEngine:
         """Everything in which rows do not fit the attributes, in one pass, with numbers of rows and without values."""
         found = misfits_counted(attributes, self.count_misfits(source, attributes))
         for each in attributes:
-            if each.rows_per_unit is not None:
-                units, rows = self._one_row(source, partial(units_with_too_many_rows, each))
-                found += [crowded_units(each, units, rows)] if units else []
+            if each.role is Role.UNIT:
+                found += misfits_of_units(each, self._one_row(source, partial(sizes_of_units, each)))
         return tuple(found)
 
     def count_misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[int, ...]:
@@ -517,6 +619,10 @@ class DuckDBEngine:
             column is told as such.
         """
         with without_origins(), _told(source, attributes):
+            if isinstance(source, DrawnUnits):
+                with source.taking:
+                    if not self._has(source):
+                        self._draw(source)
             types = (declarations(each) for each in source.coded(attributes))
             self._connection.declare({name: text for each in types for name, text in each.items()})
             with self._connection.cursor() as cursor, source.relation(cursor) as relation:

@@ -11,14 +11,15 @@ from typing import Any, Self
 
 from sfumato.data.chunks import CodedBatch, PortionCounts, PortionStep, UnitRows
 from sfumato.data.coding import Misfit, is_its_text, misfits_error
-from sfumato.data.duckdb_engine import DuckDBEngine
-from sfumato.data.engine import CountsInTurns, Engine, Found
+from sfumato.data.duckdb_engine import DrawnUnits, DuckDBEngine
+from sfumato.data.engine import CodedRows, CountsInTurns, Engine, Found
 from sfumato.data.sources import open_source
 from sfumato.data.sources.base import Source
 from sfumato.data.sources.databases import SparkFrame
 from sfumato.errors import DataError, SchemaError, without_origins
 from sfumato.estimates.counts import CountTable, OccupiedCounts
 from sfumato.query.selection import Selection
+from sfumato.randomness.streams import NoiseSource
 from sfumato.schema import Attribute, Role, Schema
 
 
@@ -41,10 +42,13 @@ class PrivateTable:
     """
 
     def __init__(self, source: Source, schema: Schema, *, engine: Engine | None = None) -> None:
-        self.source = source
         self.schema = schema.as_published
         self._declared = schema
-        self.engine: Engine = engine or engine_for(source)
+        self.engine: Engine = engine or engine_for(source.cells)
+        # Rows in memory are those of a table that was read.
+        if schema.rows_drawn_per_unit and not source.is_drawn and not isinstance(source, CodedRows):
+            source = DrawnUnits(source, schema)
+        self.source = source
 
     def __repr__(self) -> str:
         return f"PrivateTable({', '.join(self.schema.names)})"
@@ -68,9 +72,18 @@ class PrivateTable:
         with self.engine.at_rest(self.source, self._declared) as source:
             yield PrivateTable(source, self._declared, engine=self.engine)
 
+    def drawn_by(self, noise: NoiseSource) -> PrivateTable:
+        """The table whose rows of units a seed draws; the table itself without a seed, or where no rows are drawn."""
+        if not self.source.is_drawn or not noise.is_reproducible:
+            return self
+        drawn = DrawnUnits(self.source.cells, self._declared, noise=noise)
+        return PrivateTable(drawn, self._declared, engine=self.engine)
+
     @property
     def told_by_counts(self) -> tuple[Attribute, ...]:
         """Attributes whose cells are known to whoever knows how many rows each of their categories has."""
+        if self.source.is_drawn:
+            return ()
         return tuple(
             each for each in self._declared.attributes if each.role.is_published and is_its_text(each)
         )
@@ -124,7 +137,7 @@ class PrivateTable:
 
     def misfits(self) -> tuple[Misfit, ...]:
         """Everything in which the rows do not fit the schema: columns, reasons and numbers of rows, without values."""
-        return self.engine.misfits(self.source, self._declared.attributes)
+        return self.engine.misfits(self.source.cells, self._declared.attributes)
 
     def refuse_unfit_withheld(self) -> None:
         """Refuse rows whose weight, unit or household is not as it must be; publishing would not look at them.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.arrays import Booleans, Integers
+from sfumato.arrays import Booleans, Integers, Words
 from sfumato.randomness.streams import NoiseStream
 
 # --------------------------------------------------------------------------------------------------
@@ -276,6 +276,30 @@ class Arrangement:
     def is_finished(self) -> bool:
         """As many rows have come of every cell as there were outcomes for it."""
         return np.array_equal(self._next, self._ends)
+
+
+def drawn_of_each(units: Integers, words: Words, most: int) -> Integers:
+    """Places of at most so many rows of each unit, those of the smallest words: every choice is equally likely.
+
+    Parameters
+    ----------
+    units
+        ``(rows,)``, whose each row is.
+    words
+        ``(rows,)``, independent and uniform; of equal ones, of which there are hardly any, the first counts.
+    most
+        Rows of a unit.
+
+    Examples
+    --------
+    >>> drawn_of_each(np.array([7, 9, 7, 7]), np.array([5, 1, 2, 8], np.uint64), 2).tolist()
+    [0, 1, 2]
+    """
+    order = np.lexsort((words, units))
+    of_order = units[order]
+    starts = np.flatnonzero(np.r_[True, of_order[1:] != of_order[:-1]][: units.size])
+    rank = np.arange(units.size) - np.repeat(starts, np.diff(np.r_[starts, units.size]))
+    return np.sort(order[rank < most])
 
 
 def _repeated(items: npt.NDArray[Any], numbers: Integers) -> npt.NDArray[Any]:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # names, dates.
 
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST_NAME = "datapackage.json"
 FORMATS = ("parquet", "csv")
 Format = Literal["parquet", "csv"]
@@ -94,10 +94,29 @@ def digest_of_parts(parts: Sequence[Part]) -> str:
     return hashlib.sha256("".join(each.sha256 for each in parts).encode()).hexdigest()
 
 
+def about_drawn_rows(most: int | None) -> tuple[str, ...]:
+    """What a reader must know where so many rows of each person were drawn; how many there were is private.
+
+    Examples
+    --------
+    >>> about_drawn_rows(2)[0][:71]
+    'The release describes at most 2 rows of each person, drawn at random (c'
+    """
+    if most is None:
+        return ()
+    kept, times = ("one row", "once") if most == 1 else (f"at most {most} rows", f"at most {most} times")
+    return (
+        (
+            f"The release describes {kept} of each person, drawn at random (contribution bounding). Estimates about the table "
+            f"are about the drawn rows, in which every person counts {times}; rows that were not drawn are not described."
+        ),
+    )
+
+
 class Manifest(Frozen):
     """The ``sfumato`` block of a release's descriptor."""
 
-    format_version: Literal[1] = 1
+    format_version: Literal[1, 2] = 2
     software: str
     method: dict[str, Any]
     guarantees: tuple[dict[str, Any], ...]
@@ -108,6 +127,7 @@ class Manifest(Frozen):
     weaknesses: tuple[str, ...] = ()
     citations: tuple[str, ...] = ()
     chosen_from_private_data: dict[str, str] = Field(default_factory=dict)
+    rows_drawn_per_unit: int | None = None
     reproducible: bool = False
     privacy: str = ""
     column_notes: dict[str, str] = Field(default_factory=dict)
@@ -148,8 +168,9 @@ class Manifest(Frozen):
 
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""
-        # Left out where there are none, as a format that knows no notes would.
-        block = self.model_dump(mode="json", exclude=None if self.column_notes else {"column_notes"})
+        # Left out where there are none, as a format that does not know them would.
+        absent = {name for name in ("column_notes", "rows_drawn_per_unit") if not getattr(self, name)}
+        block = self.model_dump(mode="json", exclude=absent)
         for table in block["tables"]:
             if not table["parts"]:
                 del table["parts"]
@@ -185,9 +206,9 @@ class Manifest(Frozen):
                 f"{MANIFEST_NAME} has no sfumato block: this is a data package, but not a release of sfumato."
             )
         version = block.get("format_version")
-        if version != FORMAT_VERSION:
+        if not isinstance(version, int) or not 1 <= version <= FORMAT_VERSION:
             raise ReleaseUnsupportedError(
-                f"the release has format version {version!r}, this version of sfumato reads {FORMAT_VERSION}. "
+                f"the release has format version {version!r}, this version of sfumato reads 1 to {FORMAT_VERSION}. "
                 "Install a version that knows it."
             )
         stated = block.pop("checksum", None)

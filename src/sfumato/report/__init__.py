@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sfumato.data.private_table import PrivateTable
+from sfumato.errors import ParameterError
 from sfumato.release import Release
 from sfumato.report.document import refuse_overwriting, write_page
 from sfumato.report.margins import compare_with_truth, read_margins
@@ -48,6 +49,8 @@ def write_report(
     ------
     ReleaseError
         When the file exists, its folder does not, or the disk refuses.
+    ParameterError
+        When rows of each person were drawn, so that no table is known to be the one it was made from.
     DataError
         When ``against`` cannot be the table that the release was made from.
 
@@ -64,6 +67,12 @@ def write_report(
     """
     path = Path(out)
     refuse_overwriting(path)
+    if against is not None and release.manifest.rows_drawn_per_unit:
+        raise ParameterError(
+            "the release describes rows that were drawn from each person's, and which is not known: counts of all rows are no "
+            "truth about them. Leave out the private table.",
+            parameter="against",
+        )
     margins = read_margins(release)
     truth = None if against is None else compare_with_truth(margins, against)
     return write_page(describe_release(release, margins, truth, command=command), path)

@@ -274,8 +274,15 @@ _DOMAIN_KEYS = (
 def contradictions(attribute: Attribute) -> Iterable[str]:
     """A sentence for everything in an attribute that contradicts something else in it."""
     name = repr(attribute.name)
-    if attribute.rows_per_unit is not None and attribute.role is not Role.UNIT:
-        yield f"attribute {name}: rows_per_unit bounds the rows of a unit; the role is {attribute.role}."
+    about_units = [key for key in ("rows_per_unit", "excess_rows") if getattr(attribute, key) is not None]
+    if about_units and attribute.role is not Role.UNIT:
+        keys = f"{' and '.join(about_units)} {'are' if len(about_units) > 1 else 'is'}"
+        yield (
+            f"attribute {name}: {keys} about a unit, and the role is {attribute.role}. "
+            f'Set role = "unit", or take {"them" if len(about_units) > 1 else "it"} out.'
+        )
+    elif about_units == ["excess_rows"]:
+        yield f"attribute {name}: excess_rows needs rows_per_unit. Add rows_per_unit = 1, or take excess_rows out."
     if not attribute.role.is_published:
         yield from _problems_of_withheld(attribute)
         return
@@ -524,6 +531,13 @@ class Attribute(Frozen):
         default=None,
         description="with the role unit: no unit has more rows than this. Differential privacy is then stated for units; without it, refused",
         examples=["rows_per_unit = 4"],
+    )
+    excess_rows: Literal["refuse", "sample"] | None = Field(
+        default=None,
+        description="with rows_per_unit: refuse (the default) refuses data in which a unit has more rows; sample keeps "
+        "rows_per_unit rows of each unit, drawn at random when the table is read (contribution bounding). With "
+        "rows_per_unit = 1 every row is then one person's, and every method can publish the table",
+        examples=['rows_per_unit = 1\nexcess_rows = "sample"'],
     )
 
     @model_validator(mode="before")

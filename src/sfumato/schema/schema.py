@@ -325,6 +325,12 @@ class Schema(Frozen):
         return next(iter(self.with_role(Role.UNIT)), None)
 
     @property
+    def rows_drawn_per_unit(self) -> int | None:
+        """How many rows of each unit are drawn when the table is read; None where all rows are used."""
+        unit = self.unit
+        return None if unit is None or unit.excess_rows != "sample" else unit.rows_per_unit
+
+    @property
     def learned(self) -> tuple[str, ...]:
         """Attributes whose categories were read off the private data."""
         return tuple(each.name for each in self.attributes if each.learned)

@@ -48,6 +48,7 @@ def edited(attribute: Attribute, sent: Mapping[str, Sequence[str]]) -> dict[str,
     fields = attribute.to_fields()
     if "role" in sent:
         fields["role"] = sent["role"][0]
+    _take_draw(fields, sent)
     if "bins" in sent:
         _take_bins(fields, sent)
     if "dates-shown" in sent:
@@ -66,6 +67,15 @@ def edited(attribute: Attribute, sent: Mapping[str, Sequence[str]]) -> dict[str,
         fields |= categories_of([value for value, _ in known], becomes, sent.get("place", ()))
     _take_words(fields, sent)
     return {name: value for name, value in fields.items() if value not in (None, False, {})}
+
+
+def _take_draw(fields: dict[str, Any], sent: Mapping[str, Sequence[str]]) -> None:
+    """Whether one row of each unit is drawn; what is about units goes when the role does."""
+    is_drawn = fields.get("rows_per_unit") == 1 and fields.get("excess_rows") == "sample"
+    if fields["role"] != "unit" or ("one-row-shown" in sent and is_drawn):
+        fields |= {"rows_per_unit": None, "excess_rows": None}
+    if fields["role"] == "unit" and "one-row" in sent:
+        fields |= {"rows_per_unit": 1, "excess_rows": "sample"}
 
 
 def _take_words(fields: dict[str, Any], sent: Mapping[str, Sequence[str]]) -> None:

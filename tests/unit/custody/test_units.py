@@ -108,10 +108,13 @@ def test_group_privacy_by_hand():
 
 
 def test_other_promises_are_about_rows_and_the_release_says_so(tmp_path):
-    """Anatomy protects rows; its manifest names what is not protected."""
-    whole = schema(bound="", extra='[attributes.home]\nrole = "household"')
+    """Anatomy protects rows and is refused; the second promise of randomized response is about rows, and is said to be."""
+    whole = schema(extra='[attributes.home]\nrole = "household"')
     data = rows(home=["h"] * 8)
-    release = publish(read_table(data, whole), Anatomy(l_value=2), tmp_path / "release", seed=1)
+    with pytest.raises(ParameterError, match="anatomy protects rows, not people"):
+        publish(read_table(data, whole), Anatomy(l_value=2), tmp_path / "no")
+    design = RandomizedResponse(retention=0.5)
+    release = publish(read_table(data, whole), design, tmp_path / "release", seed=1)
     said = " ".join(release.manifest.not_protected)
     assert "protect rows, not people" in said
     assert "households: the promises protect rows or people, not households" in said

@@ -54,7 +54,7 @@ def other(fields):
             'categories = ["a", "b"]\nlearned = true\npublished_by = "us"',
             "learned from the data and published",
         ),
-        ('categories = ["a", "b"]\nrows_per_unit = 2', "rows_per_unit bounds the rows of a unit"),
+        ('categories = ["a", "b"]\nrows_per_unit = 2', "rows_per_unit is about a unit"),
         (
             'recode = "map.csv"',
             "recode = 'map.csv' names a file, and files are looked for beside a schema file",

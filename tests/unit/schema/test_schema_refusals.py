@@ -8,7 +8,7 @@ from sfumato.errors import SchemaError
 from sfumato.schema import Attribute, Role, Schema
 
 KEYS = (
-    "The keys are bins, bottom_code, categories, code_list, dates, decimal, description, learned, measured_in, missing, "
+    "The keys are bins, bottom_code, categories, code_list, dates, decimal, description, excess_rows, learned, measured_in, missing, "
     "missing_values, ordered, prefix, published_by, recode, role, rows_per_unit, thousands, top_code."
 )
 

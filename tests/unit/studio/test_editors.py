@@ -9,6 +9,8 @@ from datetime import date, timedelta
 
 import pytest
 
+from sfumato.schema import Attribute, Role
+from sfumato.studio.project import edited
 from unit.studio.test_tabs import as_a_browser_sends
 
 
@@ -129,3 +131,17 @@ def test_one_attack_is_what_attack_prints(analyst):
     assert analyst.project.result("attack")["name"] == "linking"
     analyst.post("/attack/one", release="releases/first", attack="--help")
     assert not analyst.studio.jobs.is_running
+
+
+def test_one_row_of_each_person_is_drawn_where_the_box_is_ticked():
+    """Ticked and unticked; a bound of one's own stays; nothing of it is left when the column is no unit."""
+    unit = Attribute(name="p", role=Role.UNIT)
+    drawn = {"role": "unit", "rows_per_unit": 1, "excess_rows": "sample"}
+    shown = {"role": ["unit"], "one-row-shown": ["1"]}
+    assert edited(unit, {**shown, "one-row": ["1"]}) == drawn
+    assert edited(unit.model_copy(update=drawn | {"role": Role.UNIT}), shown) == {"role": "unit"}
+    assert edited(Attribute(name="p", role=Role.UNIT, rows_per_unit=4), shown) == {
+        "role": "unit",
+        "rows_per_unit": 4,
+    }
+    assert edited(Attribute(name="p", **drawn), {"role": ["identifier"]}) == {"role": "identifier"}

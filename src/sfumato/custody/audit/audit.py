@@ -28,7 +28,7 @@ from sfumato.custody.audit.people import (
     refuse_unlike_releases,
     split_caveats,
 )
-from sfumato.custody.audit.result import AttributeAudit, AuditResult, LawCheck, Skipped, check_caps
+from sfumato.custody.audit.result import DRAWN, AttributeAudit, AuditResult, LawCheck, Skipped, check_caps
 from sfumato.custody.audit.scores import (
     FEWEST_TARGETS,
     MEANINGS,
@@ -198,11 +198,9 @@ def audit(
     tested: list[LawCheck] = []
     skipped: list[Skipped] = [each for one in releases for each in _unscored(one)]
     names = [each.name for each in releases[0].schema.with_role(Role.SENSITIVE)]
-    public = releases[0].schema.with_role(Role.QUASI_IDENTIFIER)
-    if table.schema.long is not None or not names or not public:
-        skipped.append(
-            Skipped("beliefs about people", "the release has no public attributes with a sensitive one")
-        )
+    unscored = _unscored_people(table, releases)
+    if unscored is not None:
+        skipped.append(unscored)
         names = []
     for name in names:
         people = people_of(table, releases[0], name)
@@ -351,6 +349,16 @@ def _own_checks(release: Release) -> Iterator[Check]:
         else:
             yield Check(about, "holds" if judgement.holds else "broken", judgement.sentence)
     yield from release.self_checks()
+
+
+def _unscored_people(table: PrivateTable, releases: Sequence[Release]) -> Skipped | None:
+    """Why nothing is held against the private rows; None where it can be."""
+    if table.schema.rows_drawn_per_unit or any(each.manifest.rows_drawn_per_unit for each in releases):
+        return Skipped("the law and beliefs about people, against the private rows", DRAWN)
+    has_both = all(releases[0].schema.with_role(role) for role in (Role.SENSITIVE, Role.QUASI_IDENTIFIER))
+    if table.schema.long is not None or not has_both:
+        return Skipped("beliefs about people", "the release has no public attributes with a sensitive one")
+    return None
 
 
 def _unscored(release: Release) -> Iterator[Skipped]:

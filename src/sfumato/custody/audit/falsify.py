@@ -451,7 +451,7 @@ def falsify(
     declared = schema or (TOY_SCHEMA if table is None else table.schema)
     probes = {"crowds": crowds(declared, generator), "loners": loners(declared, generator)}
     if table is not None:
-        probes["the table given"] = in_memory(table)
+        probes["the table given"] = in_memory(table.drawn_by(noise))
     tried: list[Tried] = []
     skipped: list[Skipped] = []
     for name, probe in probes.items():

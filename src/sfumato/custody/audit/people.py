@@ -269,6 +269,7 @@ EXACT_PUBLIC = ("perturbed-rows", "decoy-rows", "bucketed-rows", "resampled-rows
 
 def split_caveats(schema: Schema) -> tuple[str, ...]:
     """What must be said where people are held out one by one and belong together."""
-    if not schema.with_role(Role.UNIT, Role.HOUSEHOLD):
+    is_person = schema.unit is not None and schema.unit.rows_per_unit == 1
+    if not schema.with_role(*([] if is_person else [Role.UNIT]), Role.HOUSEHOLD):
         return ()
     return ("Rows of one unit or household were not kept together when people were held out.",)

@@ -45,6 +45,9 @@ FEWEST_COUNTED = 10
 
 TOO_FEW = "too few"
 
+DRAWN = "not testable: the release describes rows that were drawn from each person's, and which rows were drawn is not known"
+"""Why a release of drawn rows is not held against the truth; what it shows by itself is checked all the same."""
+
 
 @dataclass(frozen=True)
 class LawCheck:
@@ -301,6 +304,8 @@ class AuditResult:
         tests = f"{counted(len(self.law_checks), 'test')} of the law at a family-wise level of {self.level:g}"
         if self.is_refuted:
             return f"REFUTED: {'; '.join(self.refuted)} ({tests})."
+        if any(each.reason == DRAWN for each in self.skipped):
+            return f"Against the private rows this release is {DRAWN}. What the release shows by itself does not refute it."
         return f"Not refuted in {tests}."
 
     def tables(self) -> tuple[ResultTable, ...]:

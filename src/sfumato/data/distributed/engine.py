@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,7 +13,7 @@ import numpy as np
 
 from sfumato.atomic_files import spill_folder
 from sfumato.data.chunks import CodedBatch, PortionCounts, PortionStep, UnitRows
-from sfumato.data.coding import Misfit, misfits_counted, misfits_error
+from sfumato.data.coding import Misfit, misfits_counted, misfits_error, misfits_of_units
 from sfumato.data.distributed.exchange import (
     DealStep,
     Diversity,
@@ -26,6 +27,7 @@ from sfumato.data.distributed.exchange import (
 )
 from sfumato.data.distributed.splits import (
     AtRest,
+    CodedRun,
     CountCells,
     CountMisfits,
     CountOccupied,
@@ -38,6 +40,9 @@ from sfumato.data.distributed.splits import (
     batches_of,
     splits_of,
 )
+from sfumato.data.distributed.units import DealUnits, DrawUnits, UnitPiles
+from sfumato.data.duckdb_engine import DrawnUnits
+from sfumato.data.encryption import Encryption
 from sfumato.data.engine import Condition, Found, Unfit, attributes_of
 from sfumato.data.sources.base import Source
 from sfumato.errors import ParameterError
@@ -129,6 +134,8 @@ class SplitEngine:
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
+        self._drawn: dict[DrawnUnits, AtRest] = {}
+        self._folders = ExitStack()
 
     @property
     def temporary_folder(self) -> Path | None:
@@ -137,12 +144,19 @@ class SplitEngine:
         return found
 
     def close(self) -> None:
-        """Give back what the runner holds."""
+        """Give back what the runner holds, and remove coded rows."""
+        self._drawn = {}
+        self._folders.close()
         self.runner.close()
 
     def splits(self, source: Source, attributes: Sequence[Attribute] = ()) -> tuple[Split, ...]:
-        """The splits of a source; those of one at rest are always the same."""
+        """The splits of a source; those of one at rest are always the same, and rows of units are drawn once."""
         del attributes
+        if isinstance(source, DrawnUnits):
+            if source not in self._drawn:
+                folder = self._folders.enter_context(self.runner.shared_folder())
+                self._drawn[source] = AtRest(source, source.schema, folder, self)
+            source = self._drawn[source]
         return source.splits() if isinstance(source, AtRest) else splits_of(source)
 
     def reads_once(self, source: Source) -> bool:
@@ -250,6 +264,24 @@ class SplitEngine:
         """What a step finds in every split."""
         return iter(self.map(RunStep(tuple(attributes), step), source, attributes))
 
+    def draw(self, source: DrawnUnits, folder: Path) -> tuple[Split, ...]:
+        """Splits of rows drawn of each unit; rows meet by unit in files that tasks alone can read."""
+        schema = source.schema
+        assert schema.unit is not None
+        encryption = Encryption()
+        deal = DealUnits(schema, folder, encryption, source.noise.named("rows of units"))
+        dealt = self.map(deal, source.original, (*schema.publishable.attributes, schema.unit))
+        piles = UnitPiles.grouped(schema, folder, encryption, itertools.chain.from_iterable(dealt))
+        found = self._accepted(self.runner.map(DrawUnits(schema, folder, encryption), piles), (), ())
+        for file in {each.file for pile in piles for each in pile.sections}:
+            (folder / file).unlink()
+        misfits = misfits_of_units(
+            schema.unit, [sum(each) for each in zip(*(told for *_, told in found), strict=True)]
+        )
+        if misfits:
+            raise misfits_error(misfits)
+        return tuple(CodedRun(folder / name, schema.publishable, rows, encryption) for name, rows, _ in found)
+
     @contextmanager
     def at_rest(self, source: Source, schema: Schema) -> Iterator[AtRest]:
         """The source with its splits fixed; rows that cannot be reached by their place are coded once, at first use."""
@@ -274,7 +306,7 @@ class SplitEngine:
 
     def judged_misfits(self, found: Sequence[Any], attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """What numbers of rows from all splits say of the attributes."""
-        crowded = [each.name for each in attributes if each.rows_per_unit is not None]
+        crowded = [each.name for each in attributes if each.rows_per_unit and each.excess_rows != "sample"]
         if crowded:
             raise ParameterError(
                 f"column {crowded[0]!r} bounds the rows of a unit, which one split alone cannot tell. "

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -643,12 +643,11 @@ class SparkEngine(SplitEngine):
         )
         super().__init__(self.spark)
         self._frames: list[CodedFrame] = []
-        self._folders = ExitStack()
 
     def close(self) -> None:
         """Remove coded rows; the session stays."""
         self._frames = []
-        self._folders.close()
+        super().close()
 
     def splits(self, source: Source, attributes: Sequence[Attribute] = ()) -> tuple[Split, ...]:
         """The splits of a source; rows of a frame are coded for it."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from sfumato import errors
 from sfumato.data.chunks import ROWS_PER_BATCH, CodedBatch, PortionStep, rebatched, refuse_changed_table
-from sfumato.data.duckdb_engine import DuckDBEngine
+from sfumato.data.duckdb_engine import DrawnUnits, DuckDBEngine
 from sfumato.data.encryption import OVERHEAD_BYTES, Encryption
 from sfumato.data.engine import ArrayEngine, CodedRows, Condition, Engine, Unfit
 from sfumato.data.sources.base import Asked, CheckedFile, Several, Source, held, quote_path, state_of
@@ -394,6 +394,9 @@ class Takes(Protocol):
     def map(self, task: SplitTask, source: Source, attributes: tuple[Attribute, ...]) -> list[Any]:
         """What a task finds in every split."""
 
+    def draw(self, source: DrawnUnits, folder: Path) -> tuple[Split, ...]:
+        """Splits of rows drawn of each unit."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AtRest(Source):
@@ -443,7 +446,12 @@ class AtRest(Source):
     @property
     def cells(self) -> Source:
         """The original, whose cells are not codes yet."""
-        return self.original
+        return self.original.cells
+
+    @property
+    def is_drawn(self) -> bool:
+        """As the original."""
+        return self.original.is_drawn
 
     def columns(self) -> tuple[str, ...]:
         """Those of the original."""
@@ -463,8 +471,13 @@ class AtRest(Source):
         """The splits; rows are coded here where they must be."""
         with self._taking:
             if not self._splits:
-                self._splits.append(splits_of(self.original) if is_divided(self.original) else self._coded())
+                self._splits.append(self._taken_splits())
         return self._splits[0]
+
+    def _taken_splits(self) -> tuple[Split, ...]:
+        if isinstance(self.original, DrawnUnits):
+            return self.engine.draw(self.original, self.folder)
+        return splits_of(self.original) if is_divided(self.original) else self._coded()
 
     def _coded(self) -> tuple[Split, ...]:
         coded = self.schema.publishable

@@ -157,6 +157,11 @@ class Source(ABC):
         """Where the cells stand as they were given: what does not fit is looked for there."""
         return self
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether it gives rows of each unit that were drawn at random, and not all rows."""
+        return False
+
     def descriptions(self) -> Mapping[str, str]:
         """What columns mean, where the source itself says so."""
         return {}
