@@ -61,22 +61,24 @@ def readable(message: str) -> str:
     --------
     >>> readable(f"there is no method {'a' * 70_000!r}; see methods.")[-50:]
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'; see methods."
-    >>> len(readable("a b " * 5_000)), readable("one\n" * 500)[-29:]
-    (999, '… and 390 more lines like it.')
+    >>> len(readable("a b " * 5_000)), readable("one\n" * 500)[-33:]
+    (999, '… and 265 more lines like it.\none')
     """
     short = _LONG_WORD.sub(lambda found: shortened(found[0], 120), message)
     if len(short) <= LONGEST_MESSAGE:
         return short
-    first, *rest = short.split("\n")
+    first, *rest = short.rstrip("\n").split("\n")
     if not rest:
         return shortened(short, LONGEST_MESSAGE)
-    kept, room = [shortened(first, LONGEST_MESSAGE // 2)], LONGEST_MESSAGE // 2 - 60
+    # The first line says what is wrong, the last one what to do.
+    first, last = (shortened(each, LONGEST_MESSAGE // 3) for each in (first, rest.pop()))
+    kept, room = [first], LONGEST_MESSAGE - len(first) - len(last) - 60
     for line in rest:
         room -= len(line) + 1
         if room < 0:
             break
         kept.append(line)
-    return "\n".join([*kept, f"… and {len(rest) + 1 - len(kept)} more lines like it."])
+    return "\n".join([*kept, f"… and {len(rest) + 1 - len(kept)} more lines like it.", last])
 
 
 class SfumatoError(Exception):

@@ -165,16 +165,15 @@ class Snapshot(Source):
         return self.original
 
     def columns(self) -> tuple[str, ...]:
-        """Those of the schema, identifiers excepted."""
+        """Those of the schema, except identifiers, strata and clusters."""
         return tuple(each.name for each in self._kept)
 
     @property
     def _kept(self) -> tuple[Attribute, ...]:
         # Names of people are read only where they say which rows belong together.
         unit = None if self.schema.long is None else self.schema.long.unit
-        return tuple(
-            each for each in self.schema.attributes if each.role is not Role.IDENTIFIER or each.name == unit
-        )
+        unread = (Role.IDENTIFIER, Role.STRATUM, Role.CLUSTER)
+        return tuple(each for each in self.schema.attributes if each.role not in unread or each.name == unit)
 
     def stated_number_of_rows(self) -> int | None:
         """As the original states it."""
@@ -187,7 +186,7 @@ class Snapshot(Source):
     def coded(self, attributes: Sequence[Attribute]) -> Sequence[Attribute]:
         """All that may be published, since all are read at once; then none."""
         del attributes
-        return () if self.is_taken else self.schema.publishable.attributes
+        return () if self.is_taken else [each for each in self.schema.attributes if each.role.is_published]
 
     @contextmanager
     def relation(self, cursor: DuckDBPyConnection) -> Iterator[str]:

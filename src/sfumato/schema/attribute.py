@@ -30,7 +30,7 @@ class Role(StrEnum):
     >>> Role("sensitive") is Role.SENSITIVE
     True
     >>> [str(each) for each in Role if not each.is_published]
-    ['identifier', 'weight', 'unit', 'household']
+    ['identifier', 'weight', 'unit', 'household', 'stratum', 'cluster']
     """
 
     IDENTIFIER = "identifier"
@@ -40,6 +40,8 @@ class Role(StrEnum):
     WEIGHT = "weight"
     UNIT = "unit"
     HOUSEHOLD = "household"
+    STRATUM = "stratum"
+    CLUSTER = "cluster"
 
     @property
     def is_published(self) -> bool:
@@ -65,6 +67,8 @@ _MEANINGS = {
     Role.WEIGHT: "how many people of the population a row stands for; checked, never published as it is",
     Role.UNIT: "whose rows they are, where a person has several; checked, never published",
     Role.HOUSEHOLD: "which rows belong together: family, school, firm; checked, never published",
+    Role.STRATUM: "the stratum of the sampling design that a row was drawn from; never read and never published",
+    Role.CLUSTER: "the cluster of the sampling design: primary sampling unit, school, center; never read and never published",
 }
 
 

@@ -207,7 +207,8 @@ class Schema(Frozen):
             raise ValueError(f"attribute {repeated[0]!r} is declared more than once.")
         if not any(each.role.is_published for each in self.attributes):
             raise ValueError(
-                "every attribute is an identifier, a weight, a unit or a household, so nothing could be published."
+                "no attribute has a role that is published, so nothing could be published. "
+                "Give one the role quasi-identifier, sensitive or other."
             )
         problems = (*self._problems_of_long(), *self._problems_of_roles())
         if problems:
@@ -309,7 +310,7 @@ class Schema(Frozen):
 
     @property
     def publishable(self) -> Schema:
-        """What a release may contain: no identifiers, weights, units and households, and no word on how cells were read."""
+        """What a release may contain: no identifiers and other withheld columns, and no word on how cells were read."""
         kept = tuple(each.as_published for each in self.attributes if each.role.is_published)
         # The schema of a release is asked for it with every question, and is what it asks for.
         return self if kept == self.attributes and self.long is None else Schema(attributes=kept)

@@ -104,11 +104,15 @@ def test_who_did_not_consent_is_not_published(run, folder):
 
 
 def test_a_file_without_a_header_line_is_named_on_the_command_line(run, folder):
-    """What infer refuses says the option; a name may hold a comma in quotes."""
+    """What infer asks says the option; a name may hold a comma in quotes."""
     (folder / "bare.csv").write_text("30;yes\n41;no\n" * 30)
-    refused = run("schema", "infer", "bare.csv", "--out", "bare.toml")
-    assert refused.exit_code == 1
-    assert "--names" in refused.stderr
+    guessed = run("schema", "infer", "bare.csv", "--out", "guessed.toml")
+    assert guessed.exit_code == 0
+    assert (
+        "1. The file seems to have no header line: its columns are called column_1 to column_2"
+        in guessed.stderr
+    )
+    assert "--names" in guessed.stderr
     outcome = run("schema", "infer", "bare.csv", "--out", "bare.toml", "--names", '"age, years",hiv')
     assert outcome.exit_code == 0, outcome.stderr
     assert '[attributes."age, years"]' in (folder / "bare.toml").read_text()

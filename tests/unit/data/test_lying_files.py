@@ -18,15 +18,15 @@ CLAIMED, TRUE = 78, 42_502_721_483_309_134
 
 @pytest.fixture
 def lying(tmp_path):
-    """A file of four numbers, of which the statistics say something else."""
+    """A file of forty numbers, of which the statistics say something else."""
     path = tmp_path / "people.parquet"
-    table = pa.table({"age": [CLAIMED] * 4, "sex": ["F", "M", "F", "M"]})
+    table = pa.table({"age": [CLAIMED] * 40, "sex": ["F", "M"] * 20})
     pq.write_table(table, path, use_dictionary=False, compression="none")
     content = path.read_bytes()
-    values = struct.pack("<q", CLAIMED) * 4
+    values = struct.pack("<q", CLAIMED) * 40
     assert content.count(values) == 1
-    path.write_bytes(content.replace(values, struct.pack("<q", TRUE) * 4))
-    assert pq.read_table(path)["age"].to_pylist() == [TRUE] * 4
+    path.write_bytes(content.replace(values, struct.pack("<q", TRUE) * 40))
+    assert pq.read_table(path)["age"].to_pylist() == [TRUE] * 40
     assert pq.read_metadata(path).row_group(0).column(0).statistics.max == CLAIMED
     return path
 
@@ -58,4 +58,4 @@ def test_rows_are_counted_by_what_is_there(lying):
         [sys.executable, "-c", code, str(lying)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [f"{TRUE} F 2 {TRUE} M 2"] * 4
+    assert done.stdout.splitlines() == [f"{TRUE} F 20 {TRUE} M 20"] * 4

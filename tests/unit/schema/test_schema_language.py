@@ -78,6 +78,8 @@ def test_keys_that_contradict_each_other_are_refused(fields, words):
         ('role = "weight"\nbins = [1, 2, 3]', "is a weight, which is never published as it is"),
         ('role = "unit"\ncategories = ["a", "b"]', "has the role unit, which is never published"),
         ('role = "household"\nordered = true', "has the role household"),
+        ('role = "stratum"\ncategories = ["1", "2"]', "has the role stratum"),
+        ('role = "cluster"\nlearned = true\nbins = [1, 2]', "has the role cluster"),
     ],
 )
 def test_withheld_columns_have_no_categories(fields, words):

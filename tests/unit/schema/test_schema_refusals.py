@@ -49,7 +49,7 @@ def test_list_of_roles_is_refused():
     """A column has one role, not a list of them."""
     (sentence,) = attribute_problems('role = ["other", "sensitive"]\ncategories = ["a", "b"]')
     assert sentence == (
-        "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive', 'other', 'weight', 'unit' or 'household', "
+        "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive', 'other', 'weight', 'unit', 'household', 'stratum' or 'cluster', "
         "got ('other', 'sensitive')."
     )
 
@@ -78,7 +78,10 @@ def test_attribute_that_is_no_table_is_refused():
 def test_schema_of_identifiers_alone_is_refused():
     """Nothing of it could be published."""
     assert attribute_problems('role = "identifier"') == (
-        "every attribute is an identifier, a weight, a unit or a household, so nothing could be published.",
+        (
+            "no attribute has a role that is published, so nothing could be published. "
+            "Give one the role quasi-identifier, sensitive or other."
+        ),
     )
 
 
@@ -90,7 +93,7 @@ def test_schema_of_identifiers_alone_is_refused():
             'role = "secret"\ncategories = ["a", "b"]',
             (
                 "attribute 'x': role should be 'identifier', 'quasi-identifier', 'sensitive', "
-                "'other', 'weight', 'unit' or 'household', got 'secret'."
+                "'other', 'weight', 'unit', 'household', 'stratum' or 'cluster', got 'secret'."
             ),
         ),
         (
@@ -190,7 +193,7 @@ def test_problems_of_all_attributes_are_collected():
         f"attribute 'first': 'bin' is not a key of an attribute; did you mean 'bins'? {KEYS}",
         (
             "attribute 'first': role should be 'identifier', 'quasi-identifier', 'sensitive', "
-            "'other', 'weight', 'unit' or 'household', got 'othr'."
+            "'other', 'weight', 'unit', 'household', 'stratum' or 'cluster', got 'othr'."
         ),
         "attribute 'second': category 'a' is listed more than once.",
     )

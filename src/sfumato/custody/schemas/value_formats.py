@@ -1,125 +1,21 @@
-"""How values of a column are written: numbers, dates, codes, missing values; hints in its name."""
+"""How values of a column are written: numbers, dates, codes, texts that stand for missing values."""
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from sfumato.data.coding import cell_number, quote_name, quote_text
+import numpy as np
+
+from sfumato.arrays import Floats
+from sfumato.data.coding import cell_number, quote_text
 from sfumato.schema import MISSING_LABEL, Attribute, Role
 
 # --------------------------------------------------------------------------------------------------
-# What a column's name suggests about its role: the one table of words, in English, German and French.
-
-
-_SENSITIVE = """
-aids arrest belief cancer charge conviction credit crime criminal debt diagnoses diagnosis disability disease diseases drug
-drugs earnings faith genetic health hiv illness income job medication occupation offence offense orientation pay political
-politics pregnancy pregnant profession religion salary sexuality symptom symptoms treatment vote wage wages wealth
-beruf diagnose einkommen gehalt gesundheit haftstrafe konfession krankheit lohn partei schulden schwangerschaft straftat
-behinderung vermogen
-condamnation delit dette diagnostic grossesse handicap maladie metier revenu revenus salaire sante traitement patrimoine
-"""
-
-_SENSITIVE_STEMS = """
-einkommen krankheit diagnos gesundheit behinderung vermogen konfession schulden straftat schwangerschaft
-"""
-
-_IDENTIFIER = """
-email firstname iban lastname passport phone ssn surname telephone username
-nachname vorname telefon ausweis steuernummer sozialversicherungsnummer
-prenom courriel passeport nir
-"""
-
-_HOUSEHOLD = "household hh hhid family haushalt haushaltsnummer familie menage foyer famille"
-_WEIGHT = "weight weights wgt gewicht gewichtung poids ponderation"
-_EXPANSION = "wgt gewichtung hochrechnung hochrechnungsfaktor ponderation expansion"
-_CODE = (
-    "code codes zip postcode postal isco nace icd plz postleitzahl kldb gemeinde schlussel gemeindeschlussel ags naf insee "
-    "commune cim pcs isced"
-)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-SENSITIVE_WORDS = _words(_SENSITIVE)
-"""Words that name what people mostly want kept to themselves."""
-
-SENSITIVE_STEMS = _words(_SENSITIVE_STEMS)
-"""Beginnings and ends of such words, in the language that puts words together."""
-
-IDENTIFIER_WORDS = _words(_IDENTIFIER)
-"""Words that name what points at one person, however often a value occurs."""
-
-HOUSEHOLD_WORDS = _words(_HOUSEHOLD)
-"""Words that name what rows belong together by."""
-
-WEIGHT_WORDS = _words(_WEIGHT)
-"""Words that name a survey weight, or what a scale shows: the values decide."""
-
-EXPANSION_WORDS = _words(_EXPANSION)
-"""Words that name a survey weight and nothing else."""
-
-CODE_WORDS = _words(_CODE)
-"""Words that name codes of a classification, which are no quantities although they are digits."""
-
-_WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
-_CAMEL_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
-def words_of(name: str) -> frozenset[str]:
-    """The words a column's name is made of, in lower case and without accents.
-
-    Examples
-    --------
-    >>> sorted(words_of("yearlyIncome_USD-2020"))
-    ['income', 'usd', 'yearly', 'yearlyincome']
-    >>> sorted(words_of("Santé_perçue"))
-    ['percue', 'sante']
-    """
-    plain = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
-    letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
-    # With and without the humps, since KldB is one word.
-    return frozenset(
-        word.lower() for text in (letters, _CAMEL_HUMP.sub(" ", letters)) for word in _WORD.findall(text)
-    )
-
-
-def sensitive_word(name: str) -> str | None:
-    """The word of the name that says it is sensitive, or None.
-
-    Examples
-    --------
-    >>> sensitive_word("net_income"), sensitive_word("Haushaltseinkommen"), sensitive_word("incomers")
-    ('income', 'haushaltseinkommen', None)
-    """
-    for word in sorted(words_of(name)):
-        if word in SENSITIVE_WORDS or any(
-            word.startswith(stem) or word.endswith(stem) for stem in SENSITIVE_STEMS
-        ):
-            return word
-    return None
-
-
-def suggests(name: str, words: frozenset[str]) -> bool:
-    """Whether a whole word of the name is one of the words.
-
-    Examples
-    --------
-    >>> suggests("home phone", IDENTIFIER_WORDS), suggests("phonetics", IDENTIFIER_WORDS)
-    (True, False)
-    """
-    return not words_of(name).isdisjoint(words)
-
-
-# --------------------------------------------------------------------------------------------------
-# How numbers and dates are written in text files, each as SQL that finds out whether a text is written so.
+# Marks of numbers, formats of dates, and texts that stand for no value.
 
 
 @dataclass(frozen=True)
@@ -136,31 +32,38 @@ class NumberNotation:
 
     def number(self, name: str) -> str:
         """SQL: the number in the cell of a column, NULL where it is none."""
-        return cell_number(
-            Attribute(
-                name=name,
-                role=Role.WEIGHT,
-                decimal=self.decimal,
-                thousands=self.thousands,
-            )
-        )
+        return cell_number(Attribute.model_validate({"name": name, "role": Role.WEIGHT, **self.keys}))
 
-    def read(self, text: str) -> float:
-        """The number that a text is in this notation.
+    def read(self, texts: Any) -> Floats:
+        """The numbers that texts are in this notation, not-a-number where they are none.
 
         Examples
         --------
-        >>> NumberNotation(decimal=",", thousands=".").read("1.234,5")
-        1234.5
+        >>> import pyarrow as pa
+        >>> NumberNotation(decimal=",", thousands=".").read(pa.array(["1.234,5", "1.5"])).tolist()
+        [1234.5, nan]
         """
-        digits = text.strip()
-        if self.thousands == " ":
-            digits = "".join(each for each in digits if not each.isspace())
-        elif self.thousands is not None:
-            digits = digits.replace(self.thousands, "")
-        return float(digits.replace(self.decimal or ".", "."))
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if self == PLAIN:
+            is_written = pc.match_substring_regex(texts, r"^[+-]?(\d{1,300}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?$")
+            digits = texts
+        else:
+            decimal, mark = re.escape(self.decimal or "."), self.thousands
+            grouping = None if mark is None else rf"[ {_SPACES}]" if mark == " " else re.escape(mark)
+            grouped = "" if mark is None else rf"|\d{{1,3}}({grouping}\d{{3}})+"
+            is_written = pc.match_substring_regex(texts, rf"^[+-]?(\d{{1,300}}{grouped})({decimal}\d*)?$")
+            digits = texts if mark is None else pc.replace_substring_regex(texts, grouping, "")
+            digits = pc.replace_substring(digits, self.decimal or ".", ".")
+        numbers = np.full(len(texts), np.nan)
+        is_number = as_mask(is_written)
+        plain = pc.replace_substring_regex(digits.filter(is_written), r"^\+", "")
+        numbers[is_number] = pc.cast(plain, pa.float64()).to_numpy()
+        return numbers
 
 
+_SPACES = "\u00a0\u202f\u2009"
 PLAIN = NumberNotation()
 
 NUMBER_NOTATIONS = (
@@ -184,400 +87,286 @@ DATE_FORMATS = (
     "%Y%m%d",
     "%d.%m.%y",
     "%d/%m/%y",
+    "%m/%d/%y",
     "%d.%m.%Y %H:%M",
     "%d.%m.%Y %H:%M:%S",
     "%d/%m/%Y %H:%M",
     "%d/%m/%Y %H:%M:%S",
+    "%m/%d/%Y %H:%M",
+    "%m/%d/%Y %H:%M:%S",
 )
 """Formats of dates; None is 2019-12-31, with or without a time. Day first comes before month first."""
 
-_ISO = r"\d{4}-\d{2}-\d{2}([ T].*)?"
-_DIGITS = {
-    "%d": r"\d{1,2}",
-    "%m": r"\d{1,2}",
-    "%Y": r"\d{4}",
-    "%y": r"\d{2}",
-    "%H": r"\d{1,2}",
-    "%M": r"\d{2}",
-    "%S": r"\d{2}",
-}
+_DIGITS = {"%Y": r"\d{4}", "%d": r"\d{1,2}", "%m": r"\d{1,2}", "%H": r"\d{1,2}"}
 
 
-def date_in(text: str, format: str | None) -> str:
-    """SQL: the time that a text holds in a format, NULL where it is not written so."""
-    if format is None:
-        pattern, time = _ISO, f"try_cast({text} as timestamp)"
-    elif format == "%Y%m%d":
-        # Eight digits are a date only where all of them are one.
-        pattern, time = r"(19|20)\d{6}", f"try_strptime({text}, {quote_text(format)})"
-    else:
-        pattern = re.sub(r"%\w|[.]", lambda found: _DIGITS.get(found[0], re.escape(found[0])), format)
-        time = f"try_strptime({text}, {quote_text(format)})"
-    # The engine's reader takes 20 for the year 20 where four digits are asked for: the pattern does not.
-    return f"case when regexp_full_match({text}, {quote_text(pattern)}) then {time} end"
+def _date_pattern(written: str | None) -> str:
+    """Regular expression of a format of dates."""
+    if written is None:
+        return r"^\d{4}-\d{2}-\d{2}([ T].*)?$"
+    if written == "%Y%m%d":
+        return r"^(18|19|20)\d{2}(0[1-9]|1[0-2])([0-2]\d|3[01])$"
+    found = re.sub(
+        r"%\w|[.]", lambda part: _DIGITS.get(part[0], r"\d{2}" if "%" in part[0] else r"\."), written
+    )
+    return f"^{found}$"
 
 
-# --------------------------------------------------------------------------------------------------
-# What is asked of every column about how its values are written: one question for all columns, however many.
-#
-# Columns are stacked, a row for each cell, and asked together. A question of its own for every column makes a
-# statement whose planning takes longer than the square of the number of columns.
+def time_in(text: str, form: str | None) -> str:
+    """SQL: the time that a text holds in a format, NULL where it holds none."""
+    return (
+        f"try_cast({text} as timestamp)"
+        if form is None
+        else f"try_strptime(trim({text}), {quote_text(form)})"
+    )
 
 
 MISSING_TEXTS = (
-    *("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "Null", "NULL", MISSING_LABEL),
+    *("", "?", ".", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "null", "Null", "NULL", MISSING_LABEL),
     *("k.A.", "k. A.", "keine Angabe", "n.d.", "non renseigné", "s.o."),
 )
 """Texts that stand for 'no value' in most files that hold them, spaces around them aside."""
 
 NOT_ANSWERED = (
-    *("-9", "-99", "-999", "-9999", "-1", "-2", "-7", "-8"),
-    *("97", "98", "99", "997", "998", "999", "9997", "9998", "9999", "99999", "999999"),
+    *(-1, -2, -7, -8, -9, -99, -999, -9999),
+    *(97, 98, 99, 997, 998, 999, 9997, 9998, 9999, 99999, 999999),
 )
 """Numbers that surveys write where there is no answer."""
-
-
-SIGNS = ("%", "‰", "€", "EUR", "$", "USD", "£", "GBP", "CHF", "Fr.", "kg", "km", "m²", "m2", "Jahre", "ans")
-"""What stands behind numbers in sheets that were made for people."""
-
-_SIGNED = rf"[+-]?[0-9][0-9., '\p{{Z}}]*?({'|'.join(map(re.escape, SIGNS))})"
-
-
-def is_value(text: str, missing_texts: Iterable[str]) -> bool:
-    """Whether a text of a column stands for a value."""
-    return text.strip(" ") not in MISSING_TEXTS and text not in missing_texts
-
-
-def is_present(name: str, missing_texts: Iterable[str] = ()) -> str:
-    """SQL: the cell holds a value."""
-    column = quote_name(name)
-    text = f"cast({column} as varchar)"
-    listed = f" and {text} not in ({_texts(missing_texts)})" if missing_texts else ""
-    return f"({column} is not null and trim({text}) not in ({_texts(MISSING_TEXTS)}){listed})"
-
-
-def stacked(relation: str, names: Iterable[str]) -> str:
-    """SQL: the cells of some columns one below the other, as :func:`summary_query` takes them."""
-    chosen = list(names)
-    columns = ", ".join(quote_text(name) for name in chosen)
-    texts = ", ".join(f"cast({quote_name(name)} as varchar)" for name in chosen)
-    return (
-        f'(select unnest([{columns}]) as "column", unnest([{texts}]) as "text", 1 as "rows" from {relation})'
-    )
-
-
-def summary_query(cells: str, odd_texts: Mapping[str, Iterable[str]] | None = None) -> str:
-    """SQL: for each column its name and a struct of how its values are written.
-
-    Parameters
-    ----------
-    cells
-        SQL of cells: ``column`` (a name), ``text``, and ``rows``, how many rows have it.
-    odd_texts
-        For some columns, texts that are to be taken for no value besides those that always are.
-    """
-    facts = ", ".join(f"{quote_text(key)}: {fact}" for key, fact in _facts().items())
-    return f'{_looked_at(cells, odd_texts or {})} select "column", {{{facts}}} from looked_at group by 1'
-
-
-def odd_texts_query(cells: str, readings: Mapping[str, str], most: int) -> str:
-    """SQL: for some columns the texts that are no value by a reading such as ``number1`` or ``time3``.
-
-    Of each column one more than the most that are of use, so that it can be seen that there are too many.
-    """
-    unread = " or ".join(
-        f'("column" = {quote_text(name)} and ({reading} is null{_or_infinite(reading)}))'
-        for name, reading in readings.items()
-    )
-    return (
-        f'{_looked_at(cells, {})} select distinct "column", "text" from looked_at where present and ({unread}) '
-        f'qualify row_number() over (partition by "column" order by "text") <= {most + 1}'
-    )
-
-
-def _or_infinite(reading: str) -> str:
-    return f" or not isfinite({reading})" if reading.startswith("number") else ""
-
-
-def _looked_at(cells: str, odd_texts: Mapping[str, Iterable[str]]) -> str:
-    """SQL: the clause that reads every cell in every way."""
-    odd = " or ".join(
-        f'("column" = {quote_text(name)} and "text" in ({_texts(texts)}))'
-        for name, texts in odd_texts.items()
-    )
-    numbers = [f"{each.number('cell')} as number{place}" for place, each in enumerate(NUMBER_NOTATIONS)]
-    times = [f"{date_in('cell', each)} as time{place}" for place, each in enumerate(DATE_FORMATS)]
-    # What surveys write for no answer may be written with decimals too: -9,00.
-    read = ", ".join(
-        [
-            f"(cell not in ({_texts(MISSING_TEXTS)}) and not ({odd or 'false'})) as present",
-            "regexp_replace(cell, '[.,]0+$', '') as whole",
-            *numbers,
-            *times,
-        ]
-    )
-    return (
-        f'with cells as (select *, trim("text") as cell from {cells} where "text" is not null), '
-        f"looked_at as (select *, {read} from cells)"
-    )
-
-
-def _facts() -> dict[str, str]:
-    not_answered = f"whole in ({_texts(NOT_ANSWERED)})"
-    conditions = {
-        "present": "true",
-        "leading_zeros": "regexp_full_match(cell, '[+-]?0[0-9].*')",
-        "long_decimals": "regexp_full_match(cell, '.*[.,][0-9]{3,}')",
-        "codes": "regexp_full_match(cell, '[0-9A-Z]+([.-][0-9A-Z]+)*')",
-        "lettered": "regexp_full_match(cell, '[A-Z]{1,2}[0-9]+([.-][0-9A-Z]+)?')",
-        "digits": "regexp_full_match(cell, '[0-9]+')",
-        "times": "regexp_full_match(cell, '([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?')",
-        "signed": f"regexp_full_match(cell, {quote_text(_SIGNED)})",
-        "below_zero": f"not {not_answered} and starts_with(cell, '-')",
-    }
-    conditions |= {f"code {code}": f"whole = {quote_text(code)}" for code in NOT_ANSWERED}
-    facts = {
-        "missing_texts": 'list(distinct "text") filter (not present and "text" != \'\')',
-        "signs": f"list(distinct regexp_extract(cell, {quote_text(_SIGNED)}, 1)) filter (present)",
-        "codes_written": f'list(distinct "text") filter (present and {not_answered})',
-        "shortest": f"min(length(cell)) filter (present and not {not_answered})",
-        "longest": f"max(length(cell)) filter (present and not {not_answered})",
-    }
-    for place in range(len(NUMBER_NOTATIONS)):
-        number = f"number{place}"
-        conditions[number] = f"isfinite({number})"
-        conditions[f"whole{place}"] = f"isfinite({number}) and {number} = floor({number})"
-        facts[f"largest{place}"] = (
-            f"max({number}) filter (present and not {not_answered} and isfinite({number}))"
-        )
-    for place in range(len(DATE_FORMATS)):
-        conditions[f"date{place}"] = f"time{place} is not null"
-        facts[f"first{place}"] = f"min(time{place}) filter (present)"
-        facts[f"last{place}"] = f"max(time{place}) filter (present)"
-    return facts | {
-        key: f'coalesce(sum("rows") filter (present and {condition}), 0)::bigint'
-        for key, condition in conditions.items()
-    }
-
-
-def _texts(texts: Iterable[str]) -> str:
-    return ", ".join(map(quote_text, texts))
-
-
-# --------------------------------------------------------------------------------------------------
-# How the values of a column are written: as numbers, dates or codes, and with which texts for no value.
-
 
 FEWEST_NOT_ANSWERED = 3
 """Rows with such a number before it is taken for one."""
 
+SIGNS = ("%", "‰", "€", "EUR", "$", "USD", "£", "GBP", "CHF", "Fr.", "kg", "km", "m²", "m2", "Jahre", "ans")
+"""What stands behind numbers in sheets that were made for people."""
+
+_SIGNED = rf"^[+-]?[0-9][0-9., '\p{{Z}}]*?(?P<sign>{'|'.join(map(re.escape, SIGNS))})$"
+
 WIDEST_CODE = 12
 """Characters of the longest codes of classifications."""
-
-MOSTLY = 0.5
-"""Share of the values from which on a column is one of numbers or dates with a few texts among them."""
 
 MOST_ODD_TEXTS = 8
 """Different texts among numbers or dates that are taken for missing values."""
 
+_CODE_WORD = re.compile(
+    "codes?|zip|post(al|code)|isco|nace|icd|plz|postleitzahl|kldb|(gemeinde)?schlussel|gemeinde|ags|naf|insee|commune|cim|pcs|isced"
+)
+
+
+# --------------------------------------------------------------------------------------------------
+# The formats of one column, by its different values.
+
 
 @dataclass(frozen=True)
-class Shape:
-    """How a column's values are written.
+class Format:
+    """How a column's values are written; arrays have one entry for each different text.
 
-    Parameters
-    ----------
-    present
-        Rows with a value.
-    missing_texts
-        The texts that stand for no value, as they are written; the empty text is not listed.
-    notations
-        In which every value is a number, the likeliest first: several where they would give different numbers, none
-        where some value is no number, or where they are codes.
-    is_whole
-        Every number is a whole one.
-    long_decimals
-        Share of the values with three or more digits after the mark.
-    width
-        Characters of the shortest value, where all are codes that are alike; else None.
-    digits
-        Digits of each value, where all are whole numbers with as many; else None.
-    are_times_of_day
-        Every value is written as 08:15.
-    sign
-        What stands behind every number, such as % or a currency; empty where nothing does, or values are something else.
-    dates
-        Formats that every value is a date in, each with the first and the last one.
-    has_odd_texts
-        Texts that are no number, or no date, were found among those that are, and taken for missing values.
+    Numbers are None unless every value is one. Notations are those that read every value, the likeliest first: several where they
+    would give different numbers, none for codes, of which ``width`` is that of the shortest. ``digits`` and ``dates`` hold for every value.
     """
 
-    present: int
+    is_present: Any
     missing_texts: tuple[str, ...] = ()
+    numbers: Floats | None = None
     notations: tuple[NumberNotation, ...] = ()
     is_whole: bool = False
-    long_decimals: float = 0.0
     width: int | None = None
     digits: int | None = None
     are_times_of_day: bool = False
     sign: str = ""
     dates: tuple[tuple[str | None, datetime, datetime], ...] = ()
     has_odd_texts: bool = False
+    readings: dict[NumberNotation, Floats] = field(default_factory=dict, repr=False)
 
-    @property
-    def notation(self) -> NumberNotation | None:
-        """The likeliest notation of numbers."""
-        return self.notations[0] if self.notations else None
-
-    def settled(self, mark: str) -> Shape:
-        """The same shape in the notation with a decimal mark, where several are possible."""
+    def settled(self, mark: str) -> Format:
+        """The same format in the notation with a decimal mark, where several are possible."""
         if len(self.notations) < 2:
             return self
         chosen = next((each for each in self.notations if (each.decimal or ".") == mark), self.notations[0])
+        fields = {**self.__dict__, "notations": (chosen,), "numbers": self.readings[chosen]}
         # Thousands have no decimals: 1.234 read with a comma for decimals is whole.
-        return replace(self, notations=(chosen,), is_whole=chosen.thousands is not None)
+        return Format(**fields | {"is_whole": chosen.thousands is not None})
 
 
-def shape_from(
-    name: str, found: Mapping[str, Any] | None, *, is_typed: bool = False, has_odd_texts: bool = False
-) -> Shape:
-    """The shape that the summary of a column shows.
+def format_of(texts: Any, rows: Any, words: frozenset[str], cursor: Any, *, is_typed: bool = False) -> Format:
+    """How the different texts of a column are written, each by so many rows.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    found
-        The struct of :func:`~sfumato.custody.schemas.value_formats.summary_query`; None is a column without any cell.
-    is_typed
-        The source itself says that the column holds numbers: a point in them is never a mark of thousands.
-    has_odd_texts
-        As for :class:`Shape`.
+    The cursor reads dates as they will be read when they are published. In a column that is typed as numbers a point never is
+    a mark of thousands.
     """
-    present = 0 if found is None else found["present"]
-    missing_texts = tuple(sorted((found or {}).get("missing_texts") or ()))
-    if found is None or not present:
-        return Shape(0, missing_texts)
-    notations = range(1 if is_typed else len(NUMBER_NOTATIONS))
-    fitting = [place for place in notations if found[f"number{place}"] == present]
-    width = _width(name, found, is_number=bool(fitting))
-    dates = tuple(
-        (written_as, found[f"first{place}"], found[f"last{place}"])
-        for place, written_as in enumerate(DATE_FORMATS)
-        if found[f"date{place}"] == present
-    )
-    if not fitting or width is not None or found["leading_zeros"]:
-        return Shape(
-            present,
-            missing_texts,
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = pc.utf8_trim(texts, " ")
+    is_present = ~as_mask(pc.is_in(cells, pa.array(MISSING_TEXTS)))
+    readings = _numbers(cells, is_present, is_typed=is_typed)
+    dates = _dates(cells, cursor)
+    read = [
+        *(~np.isnan(each) for each in readings.values()),
+        *(as_mask(each.is_valid()) for each in dates.values()),
+    ]
+    odd = _odd(cells, rows, is_present, read)
+    is_present &= ~odd
+    missing = ~is_present & as_mask(pc.greater(pc.binary_length(texts), 0))
+    if not is_present.any():
+        return Format(is_present, _listed(texts, missing))
+    fitting = {each: numbers for each, numbers in readings.items() if not np.isnan(numbers[is_present]).any()}
+    values = cells.filter(pa.array(is_present))
+    ends = {form: pc.min_max(times.filter(pa.array(is_present))) for form, times in dates.items()}
+    facts: dict[str, Any] = {
+        "has_odd_texts": bool(odd.any()),
+        "dates": tuple(
+            (form, ends[form]["min"].as_py(), ends[form]["max"].as_py())
+            for form, times in dates.items()
+            if as_mask(times.is_valid())[is_present].all()
+        ),
+    }
+    width = _width(values, words, is_number=bool(fitting))
+    telling = {np.nanmax(numbers[is_present]): each for each, numbers in reversed(fitting.items())}
+    notations = tuple(each for each in fitting if each in telling.values())
+    if not fitting or width is not None or _all(values, r"^[+-]?0[0-9].*$", some=True):
+        return Format(
+            is_present,
+            _listed(texts, missing),
+            numbers=fitting[notations[0]] if fitting else None,
             width=width,
-            are_times_of_day=found["times"] == present,
-            sign=_sign(found),
-            dates=dates,
-            has_odd_texts=has_odd_texts,
+            are_times_of_day=_all(values, "^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?$"),
+            sign="" if fitting else _sign(values),
+            **facts,
         )
-    codes = _not_answered(found, fitting[0])
-    written = [text for text in found["codes_written"] or () if whole_text(text) in codes]
-    return Shape(
-        present - sum(found[f"code {code}"] for code in codes),
-        (*missing_texts, *sorted(written)),
-        notations=tuple(NUMBER_NOTATIONS[place] for place in _telling(found, fitting)),
-        is_whole=found[f"whole{fitting[0]}"] == present,
-        long_decimals=found["long_decimals"] / present,
-        digits=found["longest"]
-        if found["digits"] == present and found["shortest"] == found["longest"]
-        else None,
-        dates=dates,
-        has_odd_texts=has_odd_texts,
+    numbers = fitting[notations[0]]
+    is_code = _not_answered(numbers, rows, is_present)
+    left = is_present & ~is_code
+    lengths = pc.utf8_length(cells).to_numpy()[left]
+    has_one_width = lengths.min() == lengths.max() and _all(cells.filter(pa.array(left)), "^[0-9]+$")
+    return Format(
+        left,
+        _listed(texts, missing | is_code),
+        numbers=numbers,
+        notations=notations,
+        is_whole=bool((numbers[left] == np.floor(numbers[left])).all()),
+        digits=int(lengths[0]) if has_one_width else None,
+        readings=fitting,
+        **facts,
     )
 
 
-def whole_text(text: str) -> str:
-    """A number's text without decimals that are zeros.
-
-    Examples
-    --------
-    >>> whole_text("-9,00"), whole_text("12.50")
-    ('-9', '12.50')
-    """
-    return re.sub("[.,]0+$", "", text.strip(" "))
+def as_mask(found: Any) -> Any:
+    """Arrow's booleans as numpy's."""
+    return found.to_numpy(zero_copy_only=False)
 
 
-def nearly(found: Mapping[str, Any] | None) -> str | None:
-    """The reading by which nearly all values, and not all, are numbers or dates; None where there is none.
-
-    The name is that of a column of the cells that a summary looked at: ``number1``, ``time3``.
-    """
-    if found is None or not found["present"]:
-        return None
-    # With leading zeros they are codes, and a letter in a code is no mistake.
-    numbers = 0 if found["leading_zeros"] else len(NUMBER_NOTATIONS)
-    rows = {f"number{place}": found[f"number{place}"] for place in range(numbers)}
-    rows |= {f"time{place}": found[f"date{place}"] for place in range(len(DATE_FORMATS))}
-    best = max(rows, key=lambda reading: rows[reading])
-    return best if MOSTLY <= rows[best] / found["present"] < 1 else None
+def settled_by_the_file(formats: Sequence[Format]) -> list[Format]:
+    """The same formats, where the decimal mark of clear columns settles how ambiguous ones of the same file are read."""
+    clear = {
+        each.notations[0].decimal or "." for each in formats if len(each.notations) == 1 and not each.is_whole
+    }
+    return [each.settled(next(iter(clear))) if len(clear) == 1 else each for each in formats]
 
 
-def are_odd(texts: Collection[str]) -> bool:
-    """Whether some texts among numbers or dates stand for none: few, and none with a digit other than 0.
+def _listed(texts: Any, chosen: Any) -> tuple[str, ...]:
+    import pyarrow as pa
+
+    return tuple(sorted(texts.filter(pa.array(chosen)).to_pylist()))
+
+
+def _all(values: Any, pattern: str, *, some: bool = False) -> bool:
+    """Whether all values, or some, are written so."""
+    import pyarrow.compute as pc
+
+    found = pc.match_substring_regex(values, pattern)
+    return bool((pc.any if some else pc.all)(found, min_count=0).as_py())
+
+
+def _numbers(cells: Any, is_present: Any, *, is_typed: bool) -> dict[NumberNotation, Floats]:
+    """The texts as numbers, in every notation that some are written in."""
+    import pyarrow as pa
+
+    readings = {PLAIN: PLAIN.read(cells)}
+    marks = not is_typed and _all(cells.filter(pa.array(is_present)), rf"\d[,.' {_SPACES}]\d", some=True)
+    readings |= {each: each.read(cells) for each in NUMBER_NOTATIONS[1:] if marks}
+    return {each: numbers for each, numbers in readings.items() if not np.isnan(numbers).all()}
+
+
+def _dates(cells: Any, cursor: Any) -> dict[str | None, Any]:
+    """The texts as times, in every format that half of them are written in; null where they are none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # A date has six digits at least.
+    has_digits = pc.match_substring_regex(cells[:200], r"(\d.*){6}")
+    if not len(cells) or 2 * np.count_nonzero(as_mask(has_digits)) < len(has_digits):
+        return {}
+    found = {}
+    for form in DATE_FORMATS:
+        is_written = pc.match_substring_regex(cells, _date_pattern(form))
+        if 2 * np.count_nonzero(as_mask(is_written)) >= len(cells):
+            cursor.register("written", pa.table({"cell": pc.if_else(is_written, cells, None)}))
+            answer = (
+                cursor.sql(f"select {time_in('cell', form)} as time from written")
+                .to_arrow_reader(len(cells))
+                .read_all()
+            )
+            found[form] = answer["time"].combine_chunks()
+            cursor.unregister("written")
+    return found
+
+
+def _odd(cells: Any, rows: Any, is_present: Any, readings: Sequence[Any]) -> Any:
+    """Texts that stand for none among numbers or dates: few different ones, and none with a digit other than 0.
 
     ``2A`` among numbers is a code, and ``100+`` a number to people.
-
-    Examples
-    --------
-    >>> are_odd(["unknown", "00.00.0000"]), are_odd(["unknown", "100+"])
-    (True, False)
     """
-    return 0 < len(texts) <= MOST_ODD_TEXTS and not any(re.search("[1-9]", text) for text in texts)
+    import pyarrow as pa
+
+    none = np.zeros(len(cells), dtype=bool)
+    best = max(readings, key=lambda is_read: rows[is_present & is_read].sum(), default=none)
+    odd = is_present & ~best
+    if not 0 < odd.sum() <= MOST_ODD_TEXTS or 2 * rows[odd].sum() > rows[is_present].sum():
+        return none
+    # With leading zeros they are codes, and a letter in a code is no mistake.
+    has_digits = _all(cells.filter(pa.array(odd)), "[1-9]", some=True)
+    return none if has_digits or _all(cells, "^[+-]?0[0-9]+$", some=True) else odd
 
 
-def _sign(found: Mapping[str, Any]) -> str:
+def _not_answered(numbers: Floats, rows: Any, is_present: Any) -> Any:
+    """Which numbers stand for no answer: below zero where nothing else is, or nines far above."""
+    is_code = is_present & np.isin(numbers, NOT_ANSWERED)
+    others = numbers[is_present & ~is_code]
+    if not others.size:
+        return np.zeros(len(numbers), dtype=bool)
+    of_code = {code: rows[is_code & (numbers == code)].sum() for code in np.unique(numbers[is_code])}
+    often = [code for code, number in of_code.items() if number >= FEWEST_NOT_ANSWERED]
+    # A lone -1 is a number like others; surveys write at least -9, or several of them.
+    below = [code for code in often if code < 0 <= others.min()]
+    above = [code for code in often if code > 2 * others.max() > 0]
+    return is_code & np.isin(numbers, [*([] if below == [-1] else below), *above])
+
+
+def _sign(values: Any) -> str:
     """What stands behind every number, where it is the same in all rows."""
-    signs = list(found["signs"] or ())
-    return str(signs[0]) if found["signed"] == found["present"] and len(signs) == 1 else ""
+    import pyarrow.compute as pc
+
+    found = pc.extract_regex(values, _SIGNED)
+    signs = [] if found.null_count else pc.unique(pc.struct_field(found, "sign")).to_pylist()
+    return str(signs[0]) if len(signs) == 1 else ""
 
 
-def _width(name: str, found: Mapping[str, Any], *, is_number: bool) -> int | None:
+def _width(values: Any, words: frozenset[str], *, is_number: bool) -> int | None:
     """Characters of the shortest value where all are codes: with leading zeros, with letters, or so named.
 
     All have one width, or begin with letters and a number, as those of diagnoses do: A00, A00.1.
     """
-    if found["lettered"] == found["present"]:
-        return max(found["shortest"], 2) if found["shortest"] <= WIDEST_CODE else None
-    if found["codes"] < found["present"] or found["shortest"] != found["longest"]:
+    import pyarrow.compute as pc
+
+    lengths = pc.min_max(pc.utf8_length(values))
+    shortest, longest = int(lengths["min"].as_py()), int(lengths["max"].as_py())
+    if shortest > WIDEST_CODE:
         return None
-    is_code = not is_number or found["leading_zeros"] or suggests(name, CODE_WORDS)
-    return found["longest"] if is_code and 2 <= found["longest"] <= WIDEST_CODE else None
-
-
-def _telling(found: Mapping[str, Any], fitting: list[int]) -> list[int]:
-    """Notations that read the texts as different numbers, the plainest first: 1.234 in a column without any 1.5."""
-    different: dict[float, int] = {}
-    for place in fitting:
-        different.setdefault(found[f"largest{place}"], place)
-    return list(different.values())
-
-
-def _not_answered(found: Mapping[str, Any], notation: int) -> tuple[str, ...]:
-    """The numbers in the column that stand for no answer: below zero where nothing else is, or nines far above."""
-    largest = found[f"largest{notation}"]
-    if largest is None:
-        return ()
-    codes = [code for code in NOT_ANSWERED if found[f"code {code}"] >= FEWEST_NOT_ANSWERED]
-    below = [code for code in codes if code.startswith("-") and not found["below_zero"]]
-    above = [code for code in codes if not code.startswith("-") and float(code) > 2 * largest > 0]
-    # A lone -1 is a number like others; surveys write at least -9, or several of them.
-    return (*([] if below == ["-1"] else below), *above)
-
-
-def settled_by_the_file(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """The same shapes, where the decimal mark of clear columns settles how ambiguous ones of the same file are read."""
-    clear = {
-        each.notations[0].decimal or "."
-        for each in shapes.values()
-        if len(each.notations) == 1 and not each.is_whole
-    }
-    if len(clear) != 1:
-        return dict(shapes)
-    (mark,) = clear
-    return {name: each.settled(mark) for name, each in shapes.items()}
+    if _all(values, r"^[A-Z]{1,2}[0-9]+([.-][0-9A-Z]+)?$"):
+        return max(shortest, 2)
+    if shortest != longest or shortest < 2 or not _all(values, r"^[0-9A-Z]+([.-][0-9A-Z]+)*$"):
+        return None
+    is_code = (
+        not is_number or _all(values, "^[+-]?0[0-9]", some=True) or any(map(_CODE_WORD.fullmatch, words))
+    )
+    return shortest if is_code else None

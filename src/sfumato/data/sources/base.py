@@ -185,7 +185,7 @@ def quote_path(path: Path) -> str:
     return quote_text("".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(path)))
 
 
-MOST_COLUMNS = 4_000
+MOST_COLUMNS = 2_000
 """Columns of a source. From 5,000 on DuckDB exceeds its memory, 1 GB by default, or ends by a segmentation fault."""
 
 

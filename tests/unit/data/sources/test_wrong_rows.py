@@ -202,7 +202,7 @@ def test_the_likely_encoding_is_used_and_said(tmp_path, encoding, name):
 def wide(path, columns):
     """A file of many columns, and their names."""
     names = [f"c{place}" for place in range(columns)]
-    rows = [[str(row * place % 5) for place in range(columns)] for row in range(50)]
+    rows = [["abcde"[row * place % 5] for place in range(columns)] for row in range(50)]
     return write(path, names, rows), names
 
 
@@ -212,7 +212,7 @@ def test_a_thousand_columns_are_looked_up_and_checked_in_little_memory(tmp_path)
     with DuckDBEngine(memory_limit="400MB", threads=2) as engine:
         found = fingerprint(open_source(path), engine, b"key", names[1:301])
         listed = [
-            Attribute(name=each, role=Role.OTHER, categories=("0", "1", "2", "3")) for each in names[:200]
+            Attribute(name=each, role=Role.OTHER, categories=("a", "b", "c", "d")) for each in names[:200]
         ]
         misfits = read_table(path, Schema(attributes=tuple(listed)), engine=engine).misfits()
     assert (found.number_of_rows, len(found.columns)) == (50, 1_000)
@@ -227,5 +227,5 @@ def test_more_columns_than_are_read_are_refused(tmp_path):
     """In one sentence, before the engine is asked."""
     path = tmp_path / "wide.csv"
     path.write_text(",".join(f"c{place}" for place in range(MOST_COLUMNS + 1)) + "\n")
-    with pytest.raises(SourceError, match=r"has 4,001 columns, and at most 4,000 are read"):
+    with pytest.raises(SourceError, match=r"has 2,001 columns, and at most 2,000 are read"):
         open_source(path).columns()
