@@ -208,7 +208,7 @@ def publishing(
     stated = schema or data.with_suffix(".schema.toml")
     where: list[str | Path] = ["--schema", stated, "--out", release, "--ledger", ledger]
     # What is measured is made up: nobody can be found in it.
-    return ("publish", data, *where, "--again", "--accept-unique-rows", *arguments)
+    return ("publish", data, *where, "--again", "--accept", "singled-out", *arguments)
 
 
 def table(name: str, rows: int, *columns: str) -> Path:

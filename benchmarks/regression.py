@@ -33,7 +33,7 @@ with tempfile.TemporaryDirectory(dir=Path(folder).parent) as waiting:
         path,
     )
     attributes = ("y",) if kept == "response" else ("y", "x9")
-    publish(read_table(path, Schema.from_toml(schema)), RandomizedResponse(retention=0.6, attributes=attributes), folder, seed=1, accept_unique_rows=True)
+    publish(read_table(path, Schema.from_toml(schema)), RandomizedResponse(retention=0.6, attributes=attributes), folder, seed=1, accept=("singled-out",))
 """
 
 FIT = """

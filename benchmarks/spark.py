@@ -73,7 +73,7 @@ data, schema, out, ledger = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 with read_table(session().read.parquet(data), schema) as table:
     design = METHODS.make("randomized-response", {"retention": 0.5, "attributes": ["occupation"]})
-    publish(table, design, out, ledger=Ledger(Path(ledger)), again=True, say=lambda _: None, accept_unique_rows=True)
+    publish(table, design, out, ledger=Ledger(Path(ledger)), again=True, say=lambda _: None, accept=("singled-out",))
 """
 )
 

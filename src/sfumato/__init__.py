@@ -1,4 +1,4 @@
-"""Publish categorical microdata so that statistics survive and no one person can be picked out.
+"""Publish categorical microdata with stated privacy guarantees and honest error bars.
 
 Names are loaded when they are first used, so that ``import sfumato`` is quick.
 """

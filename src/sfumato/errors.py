@@ -6,7 +6,7 @@
     ├── SchemaError (ValueError)          a schema contradicts itself; carries every problem found
     ├── DataError (ValueError)            private rows do not fit their schema: column, reason, number of rows
     │   ├── SourceError                   a file, table or stream cannot be read as what it claims to be
-    │   └── UniqueRowsError               rows of a release could be found by little, and would reveal more
+    │   └── CheckRefusedError             a release fails a check that was not accepted
     ├── ParameterError (ValueError)       a parameter is outside what is allowed
     │   └── GoalUnattainableError         no parameters keep the goal; says the nearest goal that they could
     ├── QueryError (ValueError)           a query is malformed, or names what does not exist
@@ -133,8 +133,21 @@ class SourceError(DataError):
     """A file, table or stream cannot be read as what it claims to be."""
 
 
-class UniqueRowsError(DataError):
-    """Rows of a release could be found by what little somebody knows, and would reveal more."""
+class CheckRefusedError(DataError):
+    """A release fails a check that was not accepted.
+
+    Attributes
+    ----------
+    check
+        Its name.
+    columns
+        What to coarsen, perturb or remove.
+    """
+
+    def __init__(self, message: str, *, check: str = "", columns: tuple[str, ...] = ()) -> None:
+        self.check = check
+        self.columns = columns
+        super().__init__(message, attribute=columns[0] if columns else None)
 
 
 class ParameterError(SfumatoError, ValueError):

@@ -139,7 +139,7 @@ def prepare(page: Path) -> dict[str, Any]:
     names = _names(stage)
     for number, (folder, design) in enumerate(stage.releases.items()):
         names[folder.replace("-", "_")] = sfumato.publish(
-            names["private"], design, folder, seed=number, say=lambda _: None
+            names["private"], design, folder, seed=number, say=lambda _: None, accept=("singled-out",)
         )
     return names
 

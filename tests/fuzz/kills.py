@@ -43,7 +43,7 @@ def publication(folder: Path, number: int, out: Path) -> list[str]:
     return [
         *("publish", str(folder / "people.parquet"), "--schema", str(folder / "schema.toml")),
         *("--method", method, "--set", parameter, "--out", str(out), "--temp-dir", str(folder / "spill")),
-        *("--ledger", str(folder / f"ledger-{number}.db"), "--accept-unique-rows", "--again"),
+        *("--ledger", str(folder / f"ledger-{number}.db"), "--accept", "singled-out", "--again"),
     ]
 
 

@@ -46,7 +46,7 @@ def prepare(folder: Path) -> None:
     table = read_table(people(ROWS), SCHEMA)
     for name, design in designs().items():
         publish(
-            table, design, folder / name, seed=1, format="csv", accept_unique_rows=True, say=lambda _: None
+            table, design, folder / name, seed=1, format="csv", accept=("singled-out",), say=lambda _: None
         )
 
 
@@ -161,7 +161,7 @@ def with_design(chance: Chance, folder: Path, design: tuple[str, ...]) -> Comman
         out = folder / f"out-{chance.getrandbits(64)}"
         yield (
             *("publish", str(folder / "people.csv"), *named, *design, "--out", str(out)),
-            *("--seed", "1", "--accept-unique-rows"),
+            *("--seed", "1", "--accept", "singled-out"),
         )
 
 
@@ -235,7 +235,7 @@ def reading_verbs(chance: Chance, folder: Path, data: Path) -> Commands:
         method = chance.choice((("randomized-response", "retention=0.5"), ("anatomy", "l_value=2")))
         yield (
             *("publish", str(data), *named, "--method", method[0], "--set", method[1], "--seed", "1"),
-            *("--out", str(folder / f"out-{chance.getrandbits(64)}"), "--accept-unique-rows"),
+            *("--out", str(folder / f"out-{chance.getrandbits(64)}"), "--accept", "singled-out"),
         )
 
 

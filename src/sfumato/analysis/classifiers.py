@@ -34,7 +34,7 @@ from sfumato.analysis.moments import WHOLE_RANGE, NumberEstimate
 from sfumato.arrays import Booleans, Floats, Integers
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.estimates.estimates import Estimates
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_target
 from sfumato.query.selection import Selection
 from sfumato.results import Charted, bar_chart
 from sfumato.schema import Attribute
@@ -158,6 +158,7 @@ def prediction_error(
     NoSolutionError
         When no rows are estimated to be there.
     """
+    refuse_target(release, target)
     cells = ask_sums(release, (*features, of), where=where)
     codes = np.column_stack([cells.codes[name] for name in features])
     is_wrong = (np.asarray(predict(codes)) != cells.codes[of]).astype(float)

@@ -157,6 +157,7 @@ class _Occupied:
     method: str
     law: str
     estimator: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +201,8 @@ class CellCounts:
 def caveats(source: Source) -> tuple[str, ...]:
     """What must be said of numbers computed from counts that are not unbiased."""
     about = source.estimator
-    return () if about.startswith("unbiased") else (f"the counts behind it are not unbiased: {about}",)
+    said = () if about.startswith("unbiased") else (f"the counts behind it are not unbiased: {about}",)
+    return (*said, *getattr(source, "notes", ()))
 
 
 def ask_cells(release: Countable, names: Sequence[str], *, where: str = "") -> CellCounts:
@@ -284,7 +286,8 @@ def ask_sums(release: Countable, names: Sequence[str], *, where: str = "") -> Ce
 
 
 def _told(release: Release) -> _Occupied:
-    return _Occupied(release.method, str(release.manifest.law["law"]), release.law.estimate_is)
+    notes = tuple(each for each in (release.manifest.note_of_dropped,) if each)
+    return _Occupied(release.method, str(release.manifest.law["law"]), release.law.estimate_is, notes)
 
 
 @dataclass(frozen=True, eq=False)

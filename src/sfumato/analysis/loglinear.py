@@ -30,7 +30,7 @@ from sfumato.analysis.unknown_distortion import broken_generators
 from sfumato.arrays import Floats
 from sfumato.errors import NoSolutionError, NotIdentifiableError, ParameterError, QueryError
 from sfumato.estimates.estimates import Certainty, Estimates, normal_quantile
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_target
 from sfumato.release.release import Release
 from sfumato.results import Charted, ResultTable, bar_chart
 from sfumato.schema import Schema
@@ -328,6 +328,7 @@ def fit_loglinear(
     ----------
     Guo (2010), section 4.3; Korn's theorem there is theorem 2.
     """
+    refuse_target(release, target)
     read = Model.read(model, release.schema)
     normal_quantile(confidence_level)
     chosen = chosen_counts(release, counts)

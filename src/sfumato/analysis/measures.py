@@ -26,7 +26,7 @@ from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError, 
 from sfumato.estimates.answers import show_end
 from sfumato.estimates.estimates import Certainty, normal_quantile
 from sfumato.estimates.intervals import LOOSE, heavier_quantiles
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_target
 from sfumato.methods.randomized_response.law import PerturbedCounts
 from sfumato.query.selection import Predicate, Tabulation
 from sfumato.randomness.streams import NoiseSource, NoiseStream
@@ -508,6 +508,7 @@ def measure(
     NoSolutionError
         When a margin is estimated as not positive, so that no measure is defined.
     """
+    refuse_target(release, target)
     refuse_unknown_interval(interval, get_args(MeasureInterval))
     if interval == "bootstrap":
         refuse_unfit(release, target)

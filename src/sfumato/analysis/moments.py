@@ -28,7 +28,7 @@ from sfumato.analysis.identified_sets import (
 from sfumato.arrays import Floats
 from sfumato.errors import NoSolutionError, ParameterError, QueryError
 from sfumato.estimates.estimates import Certainty, Estimates, normal_quantile
-from sfumato.laws import Target, refuse_unknown_target
+from sfumato.laws import Target, refuse_target
 from sfumato.release.release import Release
 from sfumato.results import Charted, interval_chart
 from sfumato.schema import Attribute
@@ -515,6 +515,7 @@ def mean(
     confidence_level, target
         Of the interval, and what it is about.
     """
+    refuse_target(release, target)
     asked = _scored(release, attribute, where, scores)
     counts, numbers = asked.counts, asked.numbers
 
@@ -545,6 +546,7 @@ def variance(
 
     The square of a noisy mean is too large by its variance, which is put back.
     """
+    refuse_target(release, target)
     asked = _scored(release, attribute, where, scores)
     counts, numbers = asked.counts, asked.numbers
     rows = counts.values.sum()
@@ -591,7 +593,7 @@ def quantile(
     interval is every number whose share below is not rejected: no density has to be estimated. About a population a number is judged by
     the draw of a table in which it is the quantile, so that the top is not ruled out because nobody of a small group was drawn there.
     """
-    refuse_unknown_target(target)
+    refuse_target(release, target)
     if not 0 < share < 1:
         raise ParameterError(
             f"a quantile's share lies strictly between 0 and 1, got {share}. Use 0.5 for the median.",
@@ -629,6 +631,7 @@ def correlation(
     target: Target = "table",
 ) -> NumberEstimate:
     """Pearson's correlation of two attributes whose categories stand for numbers."""
+    refuse_target(release, target)
     attributes = [release.schema[first], release.schema[second]]
     numbers = [score(each).values for each in attributes]
     cells = ask_cells(release, (first, second), where=where)
@@ -769,6 +772,7 @@ def partial_correlation(
     -----
     ``(r_ab - r_ac r_bc) / sqrt((1 - r_ac^2)(1 - r_bc^2))`` with the phi coefficients of the three pairs (Guo 2010, eq. 4.5).
     """
+    refuse_target(release, target)
     sides = [Classification.parse(each, release.schema) for each in (first, second, given)]
     for each in sides:
         if len(each.labels) != 2:

@@ -14,7 +14,7 @@ import numpy as np
 from sfumato.analysis.unknown_distortion import check_matrix
 from sfumato.errors import SfumatoError
 from sfumato.estimates.estimates import Certainty
-from sfumato.laws import NOTHING_PROMISED, WITHHELD_PROMISE
+from sfumato.laws import NOTHING_PROMISED, WITHHELD_PROMISE, Target
 from sfumato.methods.columnized_counts.law import NoisyRows
 from sfumato.methods.columnized_counts.noisy_counts import COUNT_COLUMN
 from sfumato.query.selection import Selection
@@ -54,12 +54,16 @@ class Overview(Charted):
     ----------
     title
         Method and rows.
+    weakness
+        That the release is weak, and how; empty where it is not known to be.
     sentence
         How published and true counts are linked.
     promises
         In plain words.
     weaknesses
         What is not protected.
+    note
+        What every answer says besides.
     attributes, errors
         What there is, and with what error it can be counted.
     examples
@@ -69,9 +73,11 @@ class Overview(Charted):
     """
 
     title: str
+    weakness: str
     sentence: str
     promises: tuple[str, ...]
     weaknesses: tuple[str, ...]
+    note: str
     attributes: ResultTable
     errors: ResultTable
     examples: tuple[str, ...]
@@ -92,12 +98,14 @@ class Overview(Charted):
         commands = ["Go on with", *(f"  {each}" for each in self.examples)]
         return "\n".join(
             [
+                *([self.weakness] if self.weakness else []),
                 self.title,
                 self.sentence,
                 *self.described,
                 "",
                 *promises,
                 *weaknesses,
+                *([f"Note: {self.note}"] if self.note else []),
                 "",
                 self.attributes.to_text(),
                 "",
@@ -111,10 +119,12 @@ class Overview(Charted):
         """Plain data, as ``show --json`` prints it."""
         return {
             "title": self.title,
+            "weakness": self.weakness,
             "law": self.sentence,
             "described": list(self.described),
             "promises": list(self.promises),
             "not_protected": list(self.weaknesses),
+            **({"note": self.note} if self.note else {}),
             "attributes": self.attributes.to_dict()["rows"],
             "errors": self.errors.to_dict()["rows"],
             "examples": list(self.examples),
@@ -177,9 +187,11 @@ def overview(release: Release) -> Overview:
     answered = [names for names, (*_, largest) in tried.items() if largest != ""]
     return Overview(
         f"Release by {release.method}, {counted(release.number_of_rows, 'published row')}",
+        release.manifest.weakness,
         release.law.sentence,
         _promises(release),
         tuple(release.manifest.not_protected),
+        release.manifest.note_of_dropped,
         ResultTable(
             "Attributes",
             ("attribute", "role", "published", "categories"),
@@ -362,7 +374,8 @@ def _margins(release: Release) -> Iterator[Check]:
     for name, matrix in tested.items():
         size = release.published_schema[name].size
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.dense(size)
-        found = check_matrix(release, name, matrix=rows.tolist())
+        target: Target = "table" if release.dropped_design else "population"
+        found = check_matrix(release, name, matrix=rows.tolist(), target=target)
         is_refuted = found.p_value < LEVEL / len(tested)
         yield Check(
             f"margin of {name}",

@@ -47,7 +47,7 @@ from sfumato.arrays import Floats, Integers
 from sfumato.errors import NotIdentifiableError, ParameterError, QueryError, TooLargeError, nearest
 from sfumato.estimates.estimates import Certainty, Estimates, EstimatesBesideKnown, normal_quantile
 from sfumato.estimates.intervals import combined_ends
-from sfumato.laws import Target
+from sfumato.laws import Target, refuse_target
 from sfumato.query.selection import Predicate, Selection
 from sfumato.release.release import Release
 from sfumato.results import ResultTable
@@ -534,6 +534,7 @@ def regress(
     The sum of the scores over estimated counts is unbiased whatever cells are negative, so counts are never cut:
     a fit to cut counts is biased.
     """
+    refuse_target(release, target)
     _refuse_wrong(family, interval)
     read = read_formula(formula, release.schema)
     response = read_response(read.response, release.schema, family)

@@ -36,7 +36,7 @@ from sfumato.arrays import Booleans, Floats, Integers
 from sfumato.errors import NotIdentifiableError, ParameterError, TooLargeError
 from sfumato.estimates.answers import show_end
 from sfumato.estimates.estimates import Certainties, Certainty, Estimates, normal_quantile
-from sfumato.laws import Target, refuse_unknown_target
+from sfumato.laws import Target, refuse_target, refuse_unknown_target
 from sfumato.methods.randomized_response.law import PerturbedItems, PerturbedRows
 from sfumato.query.selection import Predicate
 from sfumato.randomness.distortion import DenseDistortion, UniformDistortion
@@ -717,6 +717,7 @@ def mine_release(
     NotIdentifiableError
         When the release's law leaves the joint of some items open.
     """
+    refuse_target(release, settings.target)
     are_present = isinstance(release.law, PerturbedItems)
     items = items_of(release.schema, are_present=are_present, among=among, category=category)
     about = (

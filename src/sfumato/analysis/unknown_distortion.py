@@ -13,7 +13,7 @@ from sfumato.analysis.measures import measure
 from sfumato.arrays import Floats
 from sfumato.errors import NotIdentifiableError, ParameterError
 from sfumato.estimates.counts import most_likely
-from sfumato.laws import Target, refuse_unknown_target
+from sfumato.laws import Target, refuse_target
 from sfumato.randomness.distortion import DenseDistortion, Distortion, UniformDistortion, check_sizes
 from sfumato.release.release import Release
 from sfumato.results import Charted, ResultTable, bar_chart, verdict_chart
@@ -644,7 +644,7 @@ def check_matrix(
     draw, and the statistic is Pearson's. Without a margin it is the likelihood ratio at the likeliest margin, which is never
     larger than at the true one, so that its chi-square p-value is an upper bound.
     """
-    refuse_unknown_target(target)
+    refuse_target(release, target)
     own = release.schema[attribute]
     if attribute not in release.law.changed_attributes:
         raise ParameterError(

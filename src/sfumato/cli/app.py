@@ -54,7 +54,7 @@ def options_of_all_verbs(
         typer.Option("--debug", help="Show tracebacks of faults; they may contain private values."),
     ] = False,
 ) -> None:
-    """Publish categorical microdata so that statistics survive and no one person can be picked out."""
+    """Publish categorical microdata with stated privacy guarantees and honest error bars."""
     # Both are dealt with elsewhere: the version before anything runs, tracebacks by the guard.
     del version, debug
 

@@ -30,8 +30,8 @@ from sfumato.text import FEW_LISTED, capital, counted, listed
 if TYPE_CHECKING:
     from sfumato.compare.calibrate import ExpectedChoice, MeasuredChoice
     from sfumato.custody.calibrate import PromisedChoice
+    from sfumato.custody.checks import Unperturbed
     from sfumato.custody.ledger import Entry
-    from sfumato.data.sample_uniques import UniqueRows
     from sfumato.methods.randomized_response.plan import Calibration
     from sfumato.methods.splu_gen.plan import GammaAdvice
     from sfumato.release import Release
@@ -609,13 +609,15 @@ def publish(
             help="With --format csv: what becomes of labels that a spreadsheet would run, such as =1+1.",
         ),
     ] = "refuse",
-    accept_unique_rows: Annotated[
-        bool,
+    accept: Annotated[
+        str,
         typer.Option(
-            "--accept-unique-rows",
-            help="Publish although many rows are unique on a few columns that are published as they are.",
+            "--accept",
+            metavar="CHECK,...",
+            help="Publish although these checks fail: singled-out, key-column. The release says so.",
+            show_default=False,
         ),
-    ] = False,
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Publish private rows by a method, into a new release folder, whole or not at all."""
@@ -634,7 +636,7 @@ def publish(
             f"the categories of {listed(learned, most=FEW_LISTED)} were learned from the data and become public with the release; "
             "the manifest says so."
         )
-    unique: list[UniqueRows] = []
+    found: list[Unperturbed] = []
     with progress_bar("Publishing", lambda: private.stated_number_of_rows) as advance:
         release = publish_table(
             private,
@@ -650,13 +652,16 @@ def publish(
             serial=serial,
             withhold_law=withhold_law,
             formulas=formulas,
-            accept_unique_rows=accept_unique_rows,
-            tell=unique.append,
+            accept=[each.strip() for each in accept.split(",") if each.strip()],
+            tell=found.append,
         )
+    unique = found[0].uniques
     if as_json:
-        show_json({**_publication_facts(release), "unique_rows": unique[0].to_dict() if unique else None})
+        show_json({**_publication_facts(release), "singled_out": unique.to_dict() if unique else None})
     else:
-        tell("\n".join([_summary(release), *(capital(each.sentence()) for each in unique)]))
+        tell("\n".join([_summary(release), *([f"{capital(unique.sentence)}."] if unique else [])]))
+    if found[0].note:
+        talk(f"Note: {found[0].note}")
     talk(f"Next: sfumato report {out} --out report.html")
 
 
@@ -671,6 +676,7 @@ def _publication_facts(release: Release) -> dict[str, Any]:
         "reproducible": manifest.reproducible,
         "privacy": manifest.privacy,
         "chosen_from_private_data": manifest.chosen_from_private_data,
+        "accepted": manifest.accepted,
     }
 
 
@@ -681,7 +687,8 @@ def _summary(release: Release) -> str:
     if release.law.is_withheld:
         promises = [f"  {WITHHELD_PROMISE}"]
     title = f"{release.folder}: {counted(release.number_of_rows, 'row')} by {release.method}"
-    return "\n".join([title, "Promise", *promises, f"{capital(release.manifest.privacy)}."])
+    weak = [release.manifest.weakness] if release.manifest.weakness else []
+    return "\n".join([title, *weak, "Promise", *promises, f"{capital(release.manifest.privacy)}."])
 
 
 # --------------------------------------------------------------------------------------------------

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from sfumato.arrays import Floats, Integers
-from sfumato.data.chunks import CodedBatch
+from sfumato.custody.checks import MOST_SINGLED_OUT
 from sfumato.data.private_table import PrivateTable
-from sfumato.data.sample_uniques import UniqueRowCounter, UniqueRows
+from sfumato.data.sample_uniques import SampleUniques, count_persons
+from sfumato.release.manifest import SINGLED_OUT
 from sfumato.results import ResultTable
 from sfumato.schema import Attribute, Role
 from sfumato.text import Cell, capital, percent
@@ -238,8 +239,8 @@ class Inspection:
         Groups of rows equal on all quasi-identifiers; None when there are no quasi-identifiers.
     tables
         Columns, groups and sensitive attributes, for reading.
-    unique_rows
-        On all attributes that could be published.
+    uniques
+        Persons who are unique on all quasi-identifiers.
     criteria
         By sensitive attribute, which k, l, t, beta and delta the groups keep as they stand.
     """
@@ -248,7 +249,7 @@ class Inspection:
     quasi_identifiers: tuple[str, ...]
     group_sizes: GroupSizes | None
     tables: tuple[ResultTable, ...]
-    unique_rows: UniqueRows
+    uniques: SampleUniques
     criteria: tuple[GroupCriteria, ...] = ()
 
     def __repr__(self) -> str:
@@ -264,8 +265,16 @@ class Inspection:
             if self.group_sizes is not None
             else "The schema declares no quasi-identifier, so there are no groups to look at."
         )
-        alone = capital(self.unique_rows.sentence(condition="that could be published"))
-        return "\n\n".join([*(each.to_text() for each in self.tables), reading, alone])
+        return "\n\n".join([*(each.to_text() for each in self.tables), reading, *self.singled_out])
+
+    @property
+    def singled_out(self) -> tuple[str, ...]:
+        """What publishing would count: persons unique on the quasi-identifiers; nothing where there are none."""
+        if not self.quasi_identifiers:
+            return ()
+        said = capital(self.uniques.told("that are quasi-identifiers"))
+        refused = f"; publish refuses to leave them unchanged (check {SINGLED_OUT})"
+        return (f"{said}{refused if self.uniques.share > MOST_SINGLED_OUT else ''}.",)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``inspect --json`` prints it."""
@@ -277,7 +286,7 @@ class Inspection:
             "quasi_identifiers": list(self.quasi_identifiers),
             "groups": groups,
             "criteria": [each.to_dict() for each in self.criteria],
-            "unique_rows": self.unique_rows.to_dict(),
+            "singled_out": {**self.uniques.to_dict(), "sentences": list(self.singled_out)},
             "tables": [each.to_dict() for each in self.tables],
         }
 
@@ -311,7 +320,7 @@ def inspect_table(table: PrivateTable) -> Inspection:
     """
     rows = table.number_of_rows
     names = tuple(each.name for each in table.schema.with_role(Role.QUASI_IDENTIFIER))
-    columns, unique = _columns_table(table)
+    columns, unique = _columns_table(table, names)
     tables = [columns]
     if not names:
         return Inspection(rows, names, None, tuple(tables), unique)
@@ -333,41 +342,16 @@ def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...],
     return ResultTable(title, columns, rows, is_private=True)
 
 
-def _columns_table(table: PrivateTable) -> tuple[ResultTable, UniqueRows]:
-    """Every column, and the rows that are unique on all of them, from one pass."""
+def _columns_table(table: PrivateTable, names: Sequence[str]) -> tuple[ResultTable, SampleUniques]:
+    """Every column, and sample uniques on some of them, from one pass."""
     attributes = table.schema.publishable.attributes
-    counter = UniqueRowCounter(attributes)
-    counts: dict[str, Integers] = {each.name: np.zeros(each.size, dtype=np.int64) for each in attributes}
-    for counted_rows, seen in table.map_portions(table.schema.publishable.names, LookAtColumns(attributes)):
-        counter.merge(seen)
-        for name, each in counted_rows.items():
-            counts[name] += each
+    found = count_persons(table, [names], names=[each.name for each in attributes])
     columns = _private(
         "Columns",
         ("column", "role", "categories", "present", "missing share", "largest share"),
-        tuple(_column_row(each, counts[each.name]) for each in attributes),
+        tuple(_column_row(each, found.rows(each.name)) for each in attributes),
     )
-    return columns, counter.result()
-
-
-@dataclass(frozen=True, eq=False)
-class LookAtColumns:
-    """Rows of every category, and how many rows are unique, in a portion."""
-
-    attributes: tuple[Attribute, ...]
-
-    def __call__(
-        self, batches: Iterator[CodedBatch], number: int
-    ) -> tuple[dict[str, Integers], UniqueRowCounter]:
-        """By attribute ``(size,)``, and a counter that has seen the rows."""
-        del number
-        counter = UniqueRowCounter(self.attributes)
-        counts = {each.name: np.zeros(each.size, dtype=np.int64) for each in self.attributes}
-        for batch in batches:
-            counter.add(batch)
-            for each in self.attributes:
-                counts[each.name] += np.bincount(batch.codes[each.name], minlength=each.size)
-        return counts, counter
+    return columns, found.uniques()
 
 
 def _column_row(attribute: Attribute, counts: Integers) -> tuple[Cell, ...]:

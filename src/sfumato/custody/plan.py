@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from sfumato.custody.checks import check_plan
 from sfumato.custody.privacy_unit import design_for_units, promises_of
 from sfumato.data.private_table import PrivateTable
 from sfumato.errors import ParameterError
@@ -31,17 +33,20 @@ class Plan:
         What the design promises for tables of this schema.
     tables
         Expected accuracy; those computed from private rows are marked.
+    failing
+        Checks for which publish would refuse, with what they found; private.
     """
 
     design: Design
     number_of_rows: int
     guarantees: tuple[Guarantee, ...]
     tables: tuple[ResultTable, ...]
+    failing: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def is_private(self) -> bool:
         """Something in it was computed from private rows."""
-        return any(each.is_private for each in self.tables)
+        return bool(self.failing) or any(each.is_private for each in self.tables)
 
     def __repr__(self) -> str:
         method = self.design.to_dict()["method"]
@@ -55,7 +60,8 @@ class Plan:
         stated = [each.statement for each in self.guarantees] or [NOTHING_PROMISED]
         promise = "\n".join(["Promise", *(f"  {each}" for each in stated)])
         weaknesses = "\n".join(["Not prevented", *(f"  {each}" for each in self.design.weaknesses)])
-        return "\n\n".join([promise, *(each.to_text() for each in self.tables), weaknesses])
+        refused = [f"publish would refuse: {each} ({name})." for name, each in self.failing.items()]
+        return "\n\n".join([promise, *refused, *(each.to_text() for each in self.tables), weaknesses])
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as ``plan --json`` prints it."""
@@ -67,11 +73,14 @@ class Plan:
                 {**each.model_dump(mode="json"), "description": each.describe()} for each in self.guarantees
             ],
             "tables": [each.to_dict() for each in self.tables],
+            "failing_checks": dict(self.failing),
             "weaknesses": list(self.design.weaknesses),
         }
 
 
-def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | None = None) -> Plan:
+def plan(
+    design: Design, schema: Schema, rows: int, *, table: PrivateTable | None = None, check: bool = True
+) -> Plan:
     r"""The promise of a design and the accuracy to expect of its release.
 
     Parameters
@@ -85,6 +94,8 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
     table
         The private rows themselves, for errors at the true counts; what is computed from them is
         marked private.
+    check
+        Say for which checks publishing the table would be refused, by one pass over it.
 
     Raises
     ------
@@ -108,7 +119,8 @@ def plan(design: Design, schema: Schema, rows: int, *, table: PrivateTable | Non
         )
     chosen, guarantees = promise(design, schema)
     special = chosen.plan_tables(schema, rows, table)
-    return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)))
+    failing = check_plan(table, chosen).findings if table is not None and check else {}
+    return Plan(chosen, rows, guarantees, (*special, *_errors(chosen, schema, rows, table)), failing)
 
 
 def promise(design: Design, schema: Schema) -> tuple[Design, tuple[Guarantee, ...]]:

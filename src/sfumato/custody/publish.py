@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from sfumato._version import __version__
+from sfumato.custody.checks import Unperturbed, check_unperturbed, known_checks, refuse_unaccepted
 from sfumato.custody.ledger import Entering, Ledger, Say
 from sfumato.custody.privacy_unit import (
     about_weights,
@@ -22,15 +23,14 @@ from sfumato.custody.privacy_unit import (
     promises_for_units,
     promises_of,
 )
-from sfumato.data.chunks import CodedBatch, Read, refuse_changed_table
+from sfumato.data.chunks import Read, refuse_changed_table
 from sfumato.data.distributed.engine import SplitEngine
 from sfumato.data.distributed.splits import AtRest
 from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.engine import ArrayEngine, CodedRows, Engine
 from sfumato.data.private_table import PrivateTable
-from sfumato.data.sample_uniques import TELLING_SHARE, UniqueRowCounter, UniqueRows
 from sfumato.data.sources.base import state_of
-from sfumato.errors import ParameterError, UniqueRowsError, nearest
+from sfumato.errors import ParameterError, nearest
 from sfumato.guarantees import Guarantee
 from sfumato.methods.base import Design
 from sfumato.randomness.streams import NoiseSource
@@ -56,84 +56,9 @@ from sfumato.release.publication import MadeRows, Publication
 from sfumato.release.release import Release
 from sfumato.release.storage import Describe, Progress, WriteParts, refuse_existing_folder, write_release
 from sfumato.release.verification import refuse_broken_promises
-from sfumato.schema import Role, Schema
-from sfumato.text import counted, number_run, percent
-
-# --------------------------------------------------------------------------------------------------
-# The gate before a release: how many of its rows are unique on what is published as it is.
-
-
-class Gate:
-    """Looks at rows as they are written, and refuses a release in which being found reveals something.
-
-    Parameters
-    ----------
-    publication
-        What is about to be written.
-    """
-
-    def __init__(self, publication: Publication) -> None:
-        exact = set(publication.published_as_they_are)
-        held = {
-            each.name: [attribute for attribute in each.schema.attributes if attribute.name in exact]
-            for each in publication.tables
-        }
-        # Rows of different tables do not stand together.
-        self._table = max(held, key=lambda name: len(held[name]), default="")
-        attributes = held.get(self._table, [])
-        self._counter = UniqueRowCounter(attributes) if attributes else None
-        self._only_known = all(each.role is Role.QUASI_IDENTIFIER for each in attributes)
-
-    def look(self, table: str, batch: CodedBatch) -> None:
-        """See some rows that were written."""
-        if self._counter is not None and table == self._table:
-            self._counter.add(batch)
-
-    def looker(self, table: str) -> UniqueRowCounter | None:
-        """What looks at some rows of a table elsewhere; None where nobody needs to."""
-        return (
-            None
-            if self._counter is None or table != self._table
-            else UniqueRowCounter(self._counter.attributes)
-        )
-
-    def seen(self, table: str, looked: UniqueRowCounter) -> None:
-        """Take over what was seen elsewhere."""
-        if self._counter is not None and table == self._table:
-            self._counter.merge(looked)
-
-    def result(self) -> UniqueRows | None:
-        """What was seen; None where nothing is published as it is, so that no row is found by what it shows."""
-        return None if self._counter is None else self._counter.result()
-
-    def refuse(self) -> None:
-        """Refuse the release, when it needs somebody's consent.
-
-        Raises
-        ------
-        UniqueRowsError
-            When a telling share of the rows is unique on a few attributes, and shows others besides.
-        """
-        found = self.result()
-        if found is None or not found.reveals:
-            return
-        others = ", ".join(found.revealed[:5]) + (", …" if len(found.revealed) > 5 else "")
-        raise UniqueRowsError(
-            f"{found.sentence()} Whoever knows these of a person finds the row, and reads off it what is published as it is "
-            f"besides: {others}. At most {percent(TELLING_SHARE)} may be found so. Leave columns out, merge categories, "
-            "declare what others know as quasi-identifiers and publish by a method that changes it, or accept it with "
-            "--accept-unique-rows."
-        )
-
-    def warn(self, say: Say) -> None:
-        """Say in one sentence when the quasi-identifiers alone single rows out; the attacker of the methods knows them."""
-        found = self.result()
-        if found is not None and self._only_known and found.share >= TELLING_SHARE:
-            say(
-                f"{found.sentence()} They are quasi-identifiers: whoever knows them of a person finds the row, and what it "
-                "shows besides is as the method changed it."
-            )
-
+from sfumato.schema import Schema
+from sfumato.schema.attribute import SURVEY_DESIGN
+from sfumato.text import counted, number_run
 
 # --------------------------------------------------------------------------------------------------
 # Publishing without the law: what may be said of a release whose matrices are kept back.
@@ -220,8 +145,8 @@ def publish(
     serial: int | None = None,
     withhold_law: bool = False,
     formulas: Literal["refuse", "keep"] = "refuse",
-    accept_unique_rows: bool = False,
-    tell: Callable[[UniqueRows], None] | None = None,
+    accept: str | Collection[str] = (),
+    tell: Callable[[Unperturbed], None] | None = None,
 ) -> Release:
     r"""Publish private rows by a design, into a new folder.
 
@@ -256,10 +181,11 @@ def publish(
         are then refused; what stays valid without them can still be asked.
     formulas
         What becomes of a CSV file with labels that a spreadsheet would run, such as ``=1+1``.
-    accept_unique_rows
-        Publish although many rows are unique on a few attributes that are published as they are, and show others.
+    accept
+        Checks that need not hold: ``"singled-out"`` (more than 5 % of the persons are unique on the quasi-identifiers
+        that are not changed) and ``"key-column"`` (a column that is not changed looks like a key). The release says so.
     tell
-        Takes how many rows are unique on what is published as it is, where something is.
+        Takes what the checks found.
 
     Returns
     -------
@@ -268,9 +194,8 @@ def publish(
 
     Raises
     ------
-    UniqueRowsError
-        When whoever knows three attributes of a person would find one row in twenty, and read off it what else is
-        published as it is.
+    CheckRefusedError
+        When a check fails that is not accepted.
 
     Examples
     --------
@@ -288,6 +213,7 @@ def publish(
             f"format must be one of {', '.join(get_args(Format))}, got {format!r}.",
             parameter="format",
         )
+    accept = known_checks(accept)
     folder = Path(out)
     # Looked at again when writing; here, so that nobody waits for a pass over the data first.
     refuse_existing_folder(folder)
@@ -305,11 +231,12 @@ def publish(
         entering = entries.enter_context(
             Entering(ledger if is_entered else None, table, chosen, folder, again=again, say=say)
         )
-        publication, describe = prepare(resting, chosen, noise, withhold_law=withhold_law)
+        publication, describe_accepted = prepare(resting, chosen, noise, withhold_law=withhold_law)
         if format == "csv" and formulas == "refuse":
             refuse_formulas(publication)
-        gate = Gate(publication)
-        parted = _in_parts(resting, noise, gate)
+        found = check_unperturbed(resting, publication)
+        accepted = refuse_unaccepted(found, accept, resting, publication)
+        parted = _in_parts(resting, noise)
         read = _reader(publication, table, resting)
         read = entering.looking_up(read, resting, passes_once=read == table.scan and parted is None)
 
@@ -318,8 +245,9 @@ def publish(
             if [state_of(each) for each in files] != before:
                 refuse_changed_table()
             refuse_broken_promises(staging, manifest, engine=_engine_for_files(table.engine))
-            if not accept_unique_rows:
-                gate.refuse()
+
+        def describe(entries: tuple[TableEntry, ...]) -> Manifest:
+            return describe_accepted(entries).model_copy(update={"accepted": accepted})
 
         write_release(
             publication.tables,
@@ -330,18 +258,17 @@ def publish(
             format=format,
             progress=progress,
             sign=signing and (lambda files: signing(files, entering.number)),
-            look=gate.look,
             check=check,
             parted=parted,
         )
-    for each in publication.warnings:
-        say(each)
-    if withhold_law:
-        for promise in promises_of(chosen, table.schema):
-            say(f"not in the release, since the law is withheld: {promise.statement}")
-    gate.warn(say)
-    if tell is not None and (unique := gate.result()) is not None:
-        tell(unique)
+    withheld = promises_of(chosen, table.schema) if withhold_law else ()
+    for sentence in (
+        *publication.warnings,
+        *(f"not in the release, since the law is withheld: {each.statement}" for each in withheld),
+    ):
+        say(sentence)
+    if tell is not None:
+        tell(found)
     return load_release(folder)
 
 
@@ -366,12 +293,12 @@ def _reader(publication: Publication, table: PrivateTable, resting: PrivateTable
     return table.scan if passes == 1 and not resting.source.is_taken else resting.scan
 
 
-def _in_parts(resting: PrivateTable, noise: NoiseSource, gate: Gate) -> WriteParts | None:
+def _in_parts(resting: PrivateTable, noise: NoiseSource) -> WriteParts | None:
     """What writes tables in parts, where the private rows are in splits."""
     engine, source = resting.engine, resting.source
     if not isinstance(engine, SplitEngine) or not isinstance(source, AtRest):
         return None
-    return PartsWriter(engine, source, source.schema, noise, gate.looker, gate.seen)
+    return PartsWriter(engine, source, source.schema, noise)
 
 
 def _engine_for_files(engine: Engine) -> Engine:
@@ -470,7 +397,9 @@ def _learned(publication: Publication, schema: Schema) -> tuple[str, ...]:
     published = Schema(attributes=tuple(attributes.values()))
     asked = publication.law.question_schema(published)
     unknown = unknown_choices(
-        publication.law, publication.chosen_from_private_data, {*asked.names, *attributes}
+        publication.law,
+        publication.chosen_from_private_data,
+        {*asked.names, *attributes, *publication.law.without_column},
     )
     if unknown:
         # Otherwise it would write a release that nobody can open.
@@ -535,6 +464,11 @@ def describe_release(
         weaknesses=design.weaknesses,
         citations=design.citations,
         column_notes=column_notes(publication),
+        dropped_design={
+            role.value: tuple(each.name for each in schema.with_role(role))
+            for role in SURVEY_DESIGN
+            if schema.with_role(role)
+        },
         chosen_from_private_data={
             **{f"{CATEGORIES_OF}{name}": LEARNED for name in learned},
             **publication.chosen_from_private_data,
@@ -583,7 +517,7 @@ def in_memory(table: PrivateTable) -> PrivateTable:
     if isinstance(table.source, CodedRows):
         return table
     if schema.long is None:
-        rows = CodedRows.gathered(schema.publishable, table.scan())
+        rows = CodedRows.gathered(schema.publishable, table.scan(with_units=True))
     else:
         units = table.rows_of_units()
         sizes = np.diff(units.ends, prepend=0)

@@ -347,16 +347,27 @@ class DuckDBEngine:
         self._connection.close()
 
     def scan(
-        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        integers: Sequence[str] = (),
+        unit: Attribute | None = None,
     ) -> Iterator[CodedBatch]:
         """All rows as codes, in batches."""
         # A cell that is no whole number becomes NULL, which is refused below as any other unfit cell.
         numbers = [f"try_cast({quote_name(name)} as bigint) as {quote_name(name)}" for name in integers]
         codes = [f"{source.code(each)} as {quote_name(each.name)}" for each in attributes]
-        expressions = ", ".join(codes + numbers)
         types = {each.name: each.code_type for each in attributes} | dict.fromkeys(
             integers, np.dtype(np.int64)
         )
+        if unit is not None:
+            codes.append(f"hash({cell_text(unit)}) as {quote_name(unit.name)}")
+            numbers, types = (
+                [],
+                {**{each.name: each.code_type for each in attributes}, unit.name: np.dtype(np.uint64)},
+            )
+        expressions = ", ".join(codes + numbers)
         with self.open(source, attributes) as (cursor, relation):
             reader = cursor.sql(f"select {expressions} from {relation}").to_arrow_reader(ROWS_PER_BATCH)
             for batch in reader:
@@ -431,10 +442,15 @@ class DuckDBEngine:
         return count_tables(watched("Counting", rows, source.stated_number_of_rows), sets)
 
     def map_portions(
-        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        step: PortionStep[Found],
+        *,
+        unit: Attribute | None = None,
     ) -> Iterator[Found]:
         """What a step finds in each portion of the rows, as they are read."""
-        return map_portions(self.scan(source, attributes), step)
+        return map_portions(self.scan(source, attributes, unit=unit), step)
 
     @contextmanager
     def at_rest(self, source: Source, schema: Schema) -> Iterator[Snapshot]:

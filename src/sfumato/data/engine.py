@@ -259,11 +259,17 @@ class Engine(Protocol):
     """
 
     def scan(
-        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        integers: Sequence[str] = (),
+        unit: Attribute | None = None,
     ) -> Iterator[CodedBatch]:
         """All rows, in batches; memory does not grow with the number of rows.
 
-        Columns named in ``integers`` hold whole numbers instead of categories and come as ``int64``.
+        Columns named in ``integers`` hold whole numbers instead of categories and come as ``int64``; of a unit comes
+        a number for each of its cells, the same for equal ones.
         """
 
     def count_by(
@@ -293,7 +299,12 @@ class Engine(Protocol):
         """Counts over the product of each set's attributes, all in one pass; no set is empty."""
 
     def map_portions(
-        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        step: PortionStep[Found],
+        *,
+        unit: Attribute | None = None,
     ) -> Iterator[Found]:
         """What a step finds in each portion of the rows; nothing else of them comes here."""
 
@@ -420,11 +431,16 @@ class ArrayEngine:
         self.rows_per_batch = rows_per_batch
 
     def scan(
-        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        integers: Sequence[str] = (),
+        unit: Attribute | None = None,
     ) -> Iterator[CodedBatch]:
         """All rows in their order, in batches."""
         rows = _coded(source)
-        names = [*(each.name for each in attributes), *integers]
+        names = [*(each.name for each in attributes), *integers, *([] if unit is None else [unit.name])]
         for start in range(0, rows.number_of_rows, self.rows_per_batch):
             part = slice(start, min(start + self.rows_per_batch, rows.number_of_rows))
             yield CodedBatch({name: rows.codes[name][part] for name in names}, part.stop - part.start)
@@ -475,10 +491,15 @@ class ArrayEngine:
         return count_tables(self.scan(source, attributes_of(sets)), sets)
 
     def map_portions(
-        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        step: PortionStep[Found],
+        *,
+        unit: Attribute | None = None,
     ) -> Iterator[Found]:
         """What a step finds in each portion of the rows."""
-        return map_portions(self.scan(source, attributes), step)
+        return map_portions(self.scan(source, attributes, unit=unit), step)
 
     def misfits(self, source: Source, attributes: Sequence[Attribute]) -> tuple[Misfit, ...]:
         """None: what has a code fits."""

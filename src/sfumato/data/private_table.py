@@ -104,10 +104,26 @@ class PrivateTable:
         """Rows as the source states them, or None where only a pass over the data would tell."""
         return self.source.stated_number_of_rows()
 
-    def scan(self, names: Sequence[str] | None = None) -> Iterator[CodedBatch]:
-        """Rows as codes, in batches; all publishable attributes unless some are named."""
+    def scan(self, names: Sequence[str] | None = None, *, with_units: bool = False) -> Iterator[CodedBatch]:
+        """Rows as codes, in batches; all publishable attributes unless some are named.
+
+        With units, a number that is the same for rows of the same person comes under the name of the unit's column.
+        """
         chosen = self.schema.publishable.names if names is None else names
-        return self.engine.scan(self.source, self._declared.select(chosen))
+        unit = self._unit if with_units else None
+        return self.engine.scan(self.source, self._declared.select(chosen), unit=unit)
+
+    @property
+    def _unit(self) -> Attribute | None:
+        name = self.unit_column
+        return None if name is None else self._declared[name]
+
+    @property
+    def unit_column(self) -> str | None:
+        """The column that says whose rows they are; None where none is declared, or codes in memory are without it."""
+        declared = self._declared.unit
+        name = declared.name if declared is not None else self.schema.long and self.schema.long.unit
+        return name if name is not None and name in self.source.columns() else None
 
     def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
         """True counts over some attributes. Private: nothing of it may be published as it is."""
@@ -126,9 +142,12 @@ class PrivateTable:
             CountTable(tuple(attributes), each.counts) for attributes, each in zip(sets, counted, strict=True)
         )
 
-    def map_portions(self, names: Sequence[str], step: PortionStep[Found]) -> Iterator[Found]:
+    def map_portions(
+        self, names: Sequence[str], step: PortionStep[Found], *, with_units: bool = False
+    ) -> Iterator[Found]:
         """What a step finds in each portion of the rows. Private; where rows are elsewhere, all that comes here."""
-        return self.engine.map_portions(self.source, self._declared.select(names), step)
+        unit = self._unit if with_units else None
+        return self.engine.map_portions(self.source, self._declared.select(names), step, unit=unit)
 
     def count_occupied(self, names: Sequence[str], *, fewest: int = 1) -> OccupiedCounts:
         """True counts of the combinations that so many rows have. Private."""

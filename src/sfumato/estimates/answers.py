@@ -295,6 +295,8 @@ class AnswerTable(Charted):
         Attributes within whose categories the numbers are shares; of all rows where there are none. None for counts.
     level_of_each
         Level of the single intervals where all hold together with the confidence level; None where each is by itself.
+    notes
+        What a reader must know besides.
     """
 
     attributes: tuple[Attribute, ...]
@@ -308,6 +310,7 @@ class AnswerTable(Charted):
     estimator: str = "unbiased"
     within: tuple[str, ...] | None = None
     level_of_each: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def values(self) -> Floats:
@@ -400,7 +403,7 @@ class AnswerTable(Charted):
         together = "" if self.level_of_each is None else " that hold all together"
         level = percent_as_stated(self.confidence_level)
         title = f"Estimated {self._what}, {level} intervals{together} ({kind})"
-        return "\n".join([title, *lines])
+        return "\n".join([title, *lines, *(f"Note: {each}" for each in self.notes)])
 
     @property
     def _what(self) -> str:
@@ -424,6 +427,7 @@ class AnswerTable(Charted):
             "law": self.law,
             "target": self.target,
             "estimator": "consistent" if self.is_consistent else self.estimator,
+            **({"notes": list(self.notes)} if self.notes else {}),
             "rows": [
                 {
                     "values": dict(zip(names, labels, strict=True)),

@@ -134,6 +134,11 @@ class Guarantee(Frozen):
         """The promise with its numbers, in the words of the field."""
 
     @property
+    def weakness(self) -> str:
+        """Why it protects nobody by itself, without the full stop; empty where its numbers do not say so."""
+        return ""
+
+    @property
     @abstractmethod
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""

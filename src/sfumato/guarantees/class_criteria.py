@@ -541,7 +541,11 @@ class ClassCriterion(Guarantee):
         Tables keep or break it by themselves (:meth:`judge`). What can be said before they are read is whether any
         table of so many rows could: one class, in which the rows are spread evenly over the watched values.
         """
-        if not {*(self.class_attributes or ()), *filter(None, (self.watched,))} <= {*published.schema.names}:
+        known = {*published.schema.names}
+        # On an attribute without a column all rows are equal.
+        if not {*(self.class_attributes or ())} <= known | {*published.schema.left_out}:
+            return False
+        if self.watched is not None and self.watched not in known:
             return False
         of_its_kind = [each for each in premises if type(each) is type(self) and each.watched == self.watched]
         if not all(map(self.is_within, of_its_kind)):

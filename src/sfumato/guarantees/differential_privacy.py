@@ -17,6 +17,30 @@ from sfumato.immutable import LARGEST_ERROR, MOST_ROWS
 # Differential privacy: one person more, less or other hardly changes what is published.
 
 
+LARGEST_PROTECTIVE_EPSILON = 10.0
+"""Epsilon above which differential privacy protects nobody by itself: odds may change by a factor of 22,000."""
+
+
+def weakness_of_epsilon(epsilon: float | None) -> str:
+    """What an epsilon above 10 is; empty for others. None is no finite one.
+
+    Examples
+    --------
+    >>> weakness_of_epsilon(38.81), weakness_of_epsilon(10)
+    ('epsilon is 38.81, no protection by itself', '')
+    """
+    if epsilon is None or math.isinf(epsilon):
+        return "no epsilon is finite, no protection by itself"
+    return (
+        f"epsilon is {epsilon:.4g}, no protection by itself" if epsilon > LARGEST_PROTECTIVE_EPSILON else ""
+    )
+
+
+def _called(epsilon: float) -> str:
+    """An epsilon in a sentence is followed by this."""
+    return ", no protection by itself" if epsilon > LARGEST_PROTECTIVE_EPSILON else ""
+
+
 Neighbours = Literal["replace-one", "add-remove"]
 """Which two tables are neighbours: one row replaced by any other, or one row more or less."""
 
@@ -96,7 +120,12 @@ class DifferentialPrivacy(Guarantee):
             "" if self.rho is None else f", from {self.rho:.4g}-zero-concentrated differential privacy"
         )
         pointwise = ", pointwise" if self.form == "pointwise" else ""
-        return f"{numbers}{pointwise}{concentrated}; neighbours: {self._neighbours}."
+        return f"{numbers}{pointwise}{concentrated}{_called(self.epsilon)}; neighbours: {self._neighbours}."
+
+    @property
+    def weakness(self) -> str:
+        """An epsilon above 10."""
+        return weakness_of_epsilon(self.epsilon)
 
     def for_replacing(self) -> DifferentialPrivacy:
         """The same promise for tables with one row replaced, where outputs are unsafe under the larger table alone.
@@ -166,8 +195,9 @@ class DifferentialPrivacy(Guarantee):
     @property
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
-        factor = math.exp(min(self.epsilon, LARGEST_EXPONENT))
-        odds = f"{factor:,.2f}" if factor < 1e6 else f"{factor:.1e}"
+        if self.weakness:
+            return f"No protection by itself: epsilon is {self.epsilon:.4g}."
+        odds = f"{math.exp(self.epsilon):,.2f}"
         besides = "" if self.delta == 0 else f", except with a probability of at most about {self.delta:.1g}"
         is_one_row = self.rows_per_unit == 1 and not self.whole_units
         whose = "one person's row is" if is_one_row else "one person's rows are"
@@ -415,7 +445,8 @@ class LocalDifferentialPrivacy(Guarantee):
         never = [name for name in self.unprotected if name not in bare]
         uncovered = f"; published unperturbed and not covered: {', '.join(never)}" if never else ""
         if not self.unbounded:
-            return f"{self.epsilon:.4g}-local differential privacy for each {self._unit}{by_attribute}{uncovered}."
+            weak = _called(self.epsilon)
+            return f"{self.epsilon:.4g}-local differential privacy for each {self._unit}{weak}{by_attribute}{uncovered}."
         reasons = []
         if ruled_out:
             reasons.append(f"some published categories of {_joined(ruled_out)} rule out some true ones")
@@ -431,6 +462,11 @@ class LocalDifferentialPrivacy(Guarantee):
         """Unbounded attributes: published unperturbed elsewhere, and with categories that rule out others."""
         bare = tuple(name for name in self.unbounded if name in self.unprotected)
         return bare, tuple(name for name in self.unbounded if name not in bare)
+
+    @property
+    def weakness(self) -> str:
+        """An epsilon above 10, or none."""
+        return weakness_of_epsilon(self.epsilon)
 
     @property
     def _unit(self) -> str:
@@ -469,8 +505,10 @@ class LocalDifferentialPrivacy(Guarantee):
         ) + (f" There is no limit for {_joined(bare)}, which was also published unperturbed." if bare else "")
         if not covered:
             return changed + exception
-        factor = math.exp(min(sum(self.epsilon_by_attribute.values()), LARGEST_EXPONENT))
-        odds = f"{factor:,.1f}" if factor < 1e6 else f"{factor:.1e}"
+        epsilon = math.fsum(self.epsilon_by_attribute.values())
+        if weakness_of_epsilon(epsilon):
+            return f"{changed} No protection by itself: epsilon is {epsilon:.4g}.{exception}"
+        odds = f"{math.exp(epsilon):,.1f}"
         return (
             f"{changed} Whatever anyone believed about a person's {_joined(covered)}, seeing that person's "
             f"published {'row' if self.rows_per_unit == 1 else 'rows'} can change the odds by a factor of at most {odds}.{exception}"
@@ -576,9 +614,14 @@ class ItemDifferentialPrivacy(Guarantee):
         if self.epsilon is None:
             return "no finite epsilon for an item of a unit: some of what is published rules out some of what is true."
         return (
-            f"{self.epsilon:.4g}-local differential privacy for each item of a unit; for two units that differ in d items, "
+            f"{self.epsilon:.4g}-local differential privacy for each item of a unit{_called(self.epsilon)}; for two units that differ in d items, "
             f"{self.epsilon:.4g} d; that a unit has some item is not hidden."
         )
+
+    @property
+    def weakness(self) -> str:
+        """An epsilon above 10, or none."""
+        return weakness_of_epsilon(self.epsilon)
 
     @property
     def plain_words(self) -> str:
@@ -586,8 +629,9 @@ class ItemDifferentialPrivacy(Guarantee):
         changed = "Items of every unit were randomly left out, added or changed before publication."
         if self.epsilon is None:
             return f"{changed} Some of what is published shows for certain what a unit has of an item."
-        factor = math.exp(min(self.epsilon, LARGEST_EXPONENT))
-        odds = f"{factor:,.1f}" if factor < 1e6 else f"{factor:.1e}"
+        if self.weakness:
+            return f"{changed} No protection by itself: epsilon is {self.epsilon:.4g}."
+        odds = f"{math.exp(self.epsilon):,.1f}"
         return (
             f"{changed} Whatever anyone believed about a unit and one item, what is published of them can change the odds by a "
             f"factor of at most {odds}. Several items together tell more."

@@ -63,8 +63,8 @@ class KAnonymity(ClassCriterion):
     def plain_words(self) -> str:
         """The promise for a reader who is not a statistician."""
         return (
-            f"Someone who knows these facts about a person finds at least {self.k} rows that fit, "
-            "and cannot tell which of them is the person's. What all of those rows say is known all the same."
+            f"Someone who knows these facts about a person finds at least {self.k} rows that fit; "
+            "these facts alone do not say which of them is the person's. What all of those rows say is known all the same."
         )
 
     @property

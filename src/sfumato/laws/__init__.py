@@ -1,7 +1,7 @@
 """What every law shares: the likelihood that links published data to the true counts. A method's own law is in its folder."""
 
 from sfumato.laws.base import NOTHING_PROMISED, WITHHELD_PROMISE, Law, Published
-from sfumato.laws.estimator import Target, refuse_unknown_target
+from sfumato.laws.estimator import Target, refuse_target, refuse_unknown_target
 from sfumato.registry import Family
 
 LAWS = Family("sfumato.methods", Law, "law", module="law")
@@ -13,5 +13,6 @@ __all__ = [
     "Law",
     "Published",
     "Target",
+    "refuse_target",
     "refuse_unknown_target",
 ]

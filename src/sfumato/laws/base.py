@@ -179,6 +179,11 @@ class Law(Frozen):
         return {}
 
     @property
+    def without_column(self) -> tuple[str, ...]:
+        """Attributes of the private table that have no column in the release, and whose categories are not published."""
+        return ()
+
+    @property
     def changed_attributes(self) -> tuple[str, ...]:
         """Attributes whose published values are not the true ones of the row, so that plain counts of them are wrong."""
         return ()

@@ -313,6 +313,18 @@ def refuse_unknown_target(target: str) -> None:
         )
 
 
+def refuse_target(release: object, target: str) -> None:
+    """Refuse an unknown target, and the population where a release has lost the design of its survey."""
+    refuse_unknown_target(target)
+    if target == "population" and (dropped := getattr(release, "dropped_design", None)):
+        names = ", ".join(name for each in dropped.values() for name in each)
+        raise ParameterError(
+            f"the release dropped the survey's {' and '.join(dropped)} ({names}), so it cannot answer about the population. "
+            "Ask about the table (--target table).",
+            parameter="target",
+        )
+
+
 LARGEST_COVARIANCE = 1_000
 """Numbers up to which the whole covariance is computed; beyond it, variances only."""
 

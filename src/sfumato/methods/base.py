@@ -85,6 +85,12 @@ class Design(Frozen):
         del releases
         return cls.published_twice
 
+    def unperturbed(self, schema: Schema) -> tuple[str, ...]:
+        """Attributes that published rows will show as they are, where the schema tells which."""
+        law = self.planned_law(schema)
+        changed = () if law is None else law.changed_attributes
+        return tuple(name for name in schema.publishable.names if name not in changed) if changed else ()
+
     def planned_law(self, schema: Schema) -> Law | None:
         """The law from which a plan takes the errors of every attribute's counts.
 

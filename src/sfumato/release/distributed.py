@@ -6,11 +6,10 @@ uniformly random order. A task that is repeated deals the same rows and writes t
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import hashlib
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ import numpy.typing as npt
 from sfumato.data.arrow import row_writer
 from sfumato.data.chunks import PILE, CodedBatch, PileStep, Portion, RowStep, refuse_changed_table
 from sfumato.data.distributed.engine import SplitEngine
-from sfumato.data.distributed.exchange import Blob, Meeting, Parcels, blob_name, from_bytes, to_bytes
+from sfumato.data.distributed.exchange import Blob, Meeting, blob_name, from_bytes, to_bytes
 from sfumato.data.distributed.splits import AtRest
 from sfumato.data.encryption import Encryption
 from sfumato.errors import DataError, ParameterError
@@ -41,8 +40,6 @@ BYTES_PER_BLOB = 2**26
 """Codes that a task holds before it hands them over, nearly; where they are cut changes nothing of what is published."""
 
 Columns = Mapping[str, npt.NDArray[Any]]
-Seen = Callable[[str, Any], None]
-"""Takes the name of a table and what was seen of its rows while they were written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,18 +54,12 @@ class PartsWriter:
         The private rows, and what they fit.
     noise
         Of the publication.
-    look
-        For a table, what looks at its rows, such as a counter of unique ones; a fresh one for each file.
-    seen
-        Takes those that have looked.
     """
 
     engine: SplitEngine
     source: AtRest
     schema: Schema
     noise: NoiseSource
-    look: Callable[[str], Any]
-    seen: Seen
 
     def __call__(self, table: PublishedTable, folder: Path, format: Format) -> TableEntry:
         """Write a table that is made from private rows.
@@ -90,17 +81,11 @@ class PartsWriter:
             refuse_changed_table()
         files = number_of_files(self.engine.number_of_rows(self.source), _types(table).values())
         (folder / table.name).mkdir()
-        with self.engine.runner.shared_folder() as place:
-            return self._written(table, rows, folder, files, Parcels.of(place))
-
-    def _written(
-        self, table: PublishedTable, rows: MadeRows, folder: Path, files: int, looked: Parcels
-    ) -> TableEntry:
         order = self.noise.named(f"order of {table.name}")
         waiting = Encryption()
         # How the rows are made may be large, and is of no use to whoever writes them. Tasks may run in another folder.
         nothing = dataclasses.replace(table, rows=DrawnRows(_no_rows))
-        write = WritePart(nothing, folder.absolute(), order, self.look(table.name), looked)
+        write = WritePart(nothing, folder.absolute(), order)
         deal = DealRows(rows.step, rows.shares, self.noise, _types(table), order, files, None)
         meetings = [Meeting(files, write)]
         if rows.gather is not None:
@@ -108,12 +93,10 @@ class PartsWriter:
             gather = GatherRows(rows.gather, rows.piles, self.noise, _types(table), order, files, waiting)
             meetings = [Meeting(len(rows.piles), gather), *meetings]
         found = self.engine.exchange(self.source, self.schema.select(rows.reads), deal, meetings)
-        return self._entry(table, folder, found, looked)
+        return self._entry(table, folder, found)
 
-    def _entry(
-        self, table: PublishedTable, folder: Path, found: Sequence[tuple[Part, str | None]], looked: Parcels
-    ) -> TableEntry:
-        for part, name in found:
+    def _entry(self, table: PublishedTable, folder: Path, found: Sequence[Part]) -> TableEntry:
+        for part in found:
             # Another file system than the one that the tasks wrote to, or a disk that was lost.
             path = folder / part.path
             if not path.is_file() or sha256_of(path) != part.sha256:
@@ -121,14 +104,11 @@ class PartsWriter:
                     "a written part is not what its task wrote. Nothing was published; tasks and this process must share "
                     "one file system."
                 )
-            if name is not None:
-                # One after the other: all of them together would grow with the rows.
-                self.seen(table.name, looked.take(name))
-        known = {Path(part.path).name for part, _ in found}
+        known = {Path(part.path).name for part in found}
         for each in (folder / table.name).iterdir():
             if each.name not in known:
                 each.unlink()
-        parts = tuple(part for part, _ in found)
+        parts = tuple(found)
         if not table.may_be_empty and not any(part.number_of_rows for part in parts):
             raise DataError("the data have no rows. There is nothing to publish.", number_of_rows=0)
         return parted_entry(table, parts)
@@ -294,25 +274,19 @@ class WritePart:
         Of the release.
     order
         Of the table's rows.
-    looker
-        Looks at the rows; None where nobody does.
-    looked
-        Where it is left when it has: of many files they would be too much to send.
     """
 
     table: PublishedTable
     folder: Path
     order: NoiseSource
-    looker: Any
-    looked: Parcels
 
     def for_number(self, number: int) -> WritePart:
-        """With eyes of its own."""
+        """The same for every pile."""
         del number
-        return dataclasses.replace(self, looker=copy.deepcopy(self.looker))
+        return self
 
-    def __call__(self, pile: int, blobs: Sequence[Blob]) -> tuple[Part, str | None]:
-        """The part of the table that was written, and the name under which what has looked at it was left."""
+    def __call__(self, pile: int, blobs: Sequence[Blob]) -> Part:
+        """The part of the table that was written."""
         rows = from_bytes(each.content for each in blobs)
         name = f"{self.table.name}/part-{pile:05}.parquet"
         # Every attempt has a file of its own and the bytes are the same: the last to take the name changes nothing.
@@ -322,14 +296,6 @@ class WritePart:
                 order = self.order.named("order").stream(pile).permutation(rows.number_of_rows)
                 batch = CodedBatch({each: column[order] for each, column in rows.codes.items()}, order.size)
                 write(batch)
-                if self.looker is not None:
-                    self.looker.add(batch)
         content = hashlib.sha256(waiting.read_bytes()).hexdigest()
         waiting.replace(self.folder / name)
-        part = Part(path=name, sha256=content, number_of_rows=rows.number_of_rows)
-        if self.looker is None:
-            return part, None
-        # Every attempt leaves its own.
-        mine = f"looked-{pile:05}-{uuid.uuid4().hex}"
-        self.looked.put(mine, self.looker)
-        return part, mine
+        return Part(path=name, sha256=content, number_of_rows=rows.number_of_rows)

@@ -117,7 +117,7 @@ def _refuse_foreign_words(release: Release, stated: Guarantee, known: Collection
     Conditions are sentences of ours about what the release declares; any other text of a promise is the name of an
     attribute or of a category.
     """
-    names = {*release.schema.names, *release.published_schema.names}
+    names = {*release.schema.names, *release.published_schema.names, *release.schema.left_out}
     foreign = bool(unknown_choices(release.law, release.manifest.chosen_from_private_data, names))
     foreign = foreign or not {*stated.given} <= {*known}
     unnamed = {*_texts(stated)} - names

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from sfumato.errors import ParameterError, ReleaseDamagedError, ReleaseUnsupportedError, nearest
+from sfumato.guarantees import GUARANTEES, Guarantee
 from sfumato.immutable import Frozen, explain
 from sfumato.schema import Schema
 from sfumato.schema.recoding import MergedLabels, attributes_left_out
@@ -37,6 +38,12 @@ FORMAT_VERSION = 2
 MANIFEST_NAME = "datapackage.json"
 FORMATS = ("parquet", "csv")
 Format = Literal["parquet", "csv"]
+SINGLED_OUT, KEY_COLUMN = "singled-out", "key-column"
+CHECKS = {
+    SINGLED_OUT: "more than 5 % of the persons are unique on the quasi-identifiers that are not changed",
+    KEY_COLUMN: "a column that is not changed looks like a key of persons",
+}
+"""Checks before publication that a custodian may accept to fail, and what they refuse."""
 AS_IT_IS = "As it is."
 """What is noted of a column whose published values are the true ones of the row."""
 
@@ -131,6 +138,10 @@ class Manifest(Frozen):
     reproducible: bool = False
     privacy: str = ""
     column_notes: dict[str, str] = Field(default_factory=dict)
+    accepted: dict[str, str] = Field(default_factory=dict)
+    """Checks that the release fails and that the custodian accepted, with what was found (since version 2)."""
+    dropped_design: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    """Columns of the survey design that are not published, by role (since version 2)."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -157,6 +168,31 @@ class Manifest(Frozen):
         """Columns of which it is noted."""
         return tuple(name for name, note in self.column_notes.items() if note == AS_IT_IS)
 
+    @cached_property
+    def stated_guarantees(self) -> tuple[Guarantee, ...]:
+        """What is promised."""
+        return tuple(
+            GUARANTEES.read({key: value for key, value in each.items() if key != "description"})
+            for each in self.guarantees
+        )
+
+    @property
+    def note_of_dropped(self) -> str:
+        """What every answer must say where the survey design is not published."""
+        if not self.dropped_design:
+            return ""
+        dropped = "; ".join(f"{role}: {', '.join(names)}" for role, names in self.dropped_design.items())
+        return f"the survey design was dropped ({dropped}), so numbers describe the rows of the sample, not its population"
+
+    @property
+    def weakness(self) -> str:
+        """That the release is weak, and how, in one sentence; empty where neither a check nor an epsilon says so."""
+        points = [
+            *self.accepted.values(),
+            *(each.weakness for each in self.stated_guarantees if each.weakness),
+        ]
+        return f"This release is weak: {'; '.join(points)}." if points else ""
+
     def attributes_left_out(self, published: Schema) -> tuple[str, ...]:
         """Attributes that are not published because all of their values were merged into one."""
         return attributes_left_out(published, self.method.get("merged_values"))
@@ -169,8 +205,8 @@ class Manifest(Frozen):
     def to_descriptor(self) -> dict[str, Any]:
         """The whole content of ``datapackage.json``, its checksum included."""
         # Left out where there are none, as a format that does not know them would.
-        absent = {name for name in ("column_notes", "rows_drawn_per_unit") if not getattr(self, name)}
-        block = self.model_dump(mode="json", exclude=absent)
+        optional = ("column_notes", "accepted", "dropped_design", "rows_drawn_per_unit")
+        block = self.model_dump(mode="json", exclude={name for name in optional if not getattr(self, name)})
         for table in block["tables"]:
             if not table["parts"]:
                 del table["parts"]

@@ -158,11 +158,12 @@ def readme_text(manifest: Manifest, law: Law) -> str:
     method = manifest.method["method"]
     seeded = "**This release is not private: it was made with a seed, for a test or a demonstration.**"
     opening = (
-        "These data were changed on purpose before publication, so that no one person can be picked out. "
+        "These data were changed on purpose before publication; what that protects, and what not, stands below. "
         f"How they were changed is {'told in part' if law.is_withheld else 'public'}: {law.sentence}"
     )
     parts = [
         f"# Release by {method}",
+        f"**{_cell(manifest.weakness)}**" if manifest.weakness else "",
         seeded if manifest.reproducible else "",
         opening,
         _warning(law),
@@ -196,7 +197,7 @@ def _warning(law: Law) -> str:
     instead = (
         "Correct them as shown below, or ask sfumato."
         if law.matrices()
-        else "By which matrices they were changed is withheld, so nobody can correct them."
+        else "By which matrices they were changed is withheld, so they cannot be corrected from this release alone."
         if law.is_withheld
         else "Ask sfumato, which knows the law."
     )

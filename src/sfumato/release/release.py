@@ -22,8 +22,8 @@ from sfumato.errors import ReleaseDamagedError
 from sfumato.estimates.answers import Answer, AnswerTable
 from sfumato.estimates.counts import CountTable, Feasibility, OccupiedCounts
 from sfumato.estimates.estimates import Estimates
-from sfumato.guarantees import GUARANTEES, Guarantee
-from sfumato.laws import LAWS, Law, Target, refuse_unknown_target
+from sfumato.guarantees import Guarantee
+from sfumato.laws import LAWS, Law, Target, refuse_target
 from sfumato.query.selection import Predicate, Selection, Tabulation
 from sfumato.release.manifest import Manifest, Signature, TableEntry, fitting_signature
 from sfumato.release.tabulation import (
@@ -334,6 +334,11 @@ class Release(Analyses):
         self.engine.close()
 
     @property
+    def dropped_design(self) -> Mapping[str, tuple[str, ...]]:
+        """Columns of the survey design that were not published, by role: weights, strata, clusters."""
+        return self.manifest.dropped_design
+
+    @property
     def method(self) -> str:
         """Public name of the method that made it."""
         return str(self.manifest.method["method"])
@@ -346,7 +351,7 @@ class Release(Analyses):
         files is in :attr:`published_schema`.
         """
         asked = self.law.question_schema(self.published_schema)
-        return asked.knowing_left_out(self.manifest.attributes_left_out(asked))
+        return asked.knowing_left_out((*self.manifest.attributes_left_out(asked), *self.law.without_column))
 
     @cached_property
     def published_schema(self) -> Schema:
@@ -379,10 +384,7 @@ class Release(Analyses):
     @cached_property
     def guarantees(self) -> tuple[Guarantee, ...]:
         """What is promised."""
-        return tuple(
-            GUARANTEES.read({key: value for key, value in each.items() if key != "description"})
-            for each in self.manifest.guarantees
-        )
+        return self.manifest.stated_guarantees
 
     def count_by(self, names: Sequence[str], where: Selection | None = None) -> CountTable:
         """Counts of the *published* rows, as they stand; use :meth:`counts` to estimate true ones.
@@ -610,7 +612,7 @@ class Release(Analyses):
         *,
         note: str = "",
     ) -> Answer:
-        refuse_unknown_target(target)
+        refuse_target(self, target)
         return Answer.of(
             question,
             estimates,
@@ -619,7 +621,7 @@ class Release(Analyses):
             str(self.manifest.law["law"]),
             target,
             estimator=self._described(estimator),
-            note=note,
+            note="; ".join(each for each in (note, self.manifest.note_of_dropped) if each),
         )
 
     def _table(
@@ -637,7 +639,7 @@ class Release(Analyses):
         attributes = self.schema.select(names)
         codes = tuple(where.codes(each) for each in attributes)
         estimates.intervals(confidence_level)  # refuses a wrong level before anything is shown
-        refuse_unknown_target(target)
+        refuse_target(self, target)
         return AnswerTable(
             attributes,
             codes,
@@ -649,6 +651,7 @@ class Release(Analyses):
             is_consistent,
             self._described(estimator),
             level_of_each=simultaneous and level_of_each(estimates, confidence_level, simultaneous),
+            notes=tuple(each for each in (self.manifest.note_of_dropped,) if each),
         )
 
     def to_dict(self) -> dict[str, Any]:

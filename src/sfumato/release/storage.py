@@ -134,9 +134,6 @@ BYTES_AT_ONCE = 2**20
 Progress = Callable[[int], None]
 """Called with the number of rows read since the last call."""
 
-Look = Callable[[str, CodedBatch], None]
-"""Called with the name of a table and some of its rows, as they are published."""
-
 Describe = Callable[[tuple[TableEntry, ...]], Manifest]
 """Gives the manifest of a release from its tables, once they are made."""
 
@@ -158,7 +155,6 @@ def write_release(
     format: Format,
     progress: Progress | None = None,
     sign: Sign | None = None,
-    look: Look | None = None,
     check: Callable[[Path, Manifest], None] | None = None,
     parted: WriteParts | None = None,
 ) -> Manifest:
@@ -182,8 +178,6 @@ def write_release(
         Called with the number of rows read since the last call.
     sign
         Gives a signature of the manifest and of README.md, from their content, when everything else was done.
-    look
-        Sees every row as it is written.
     check
         Looks at what was written, before the folder takes its name; raises where it may not.
     parted
@@ -200,9 +194,7 @@ def write_release(
         entries = tuple(
             parted(table, staging, format)
             if parted is not None and isinstance(table.rows, MadeRows)
-            else _write_table(
-                table, _made(table, read, noise, staging, progress), staging, noise, format, look
-            )
+            else _write_table(table, _made(table, read, noise, staging, progress), staging, noise, format)
             for table in _told(tables)
         )
         manifest = describe(entries)
@@ -275,14 +267,13 @@ def _write_table(
     folder: Path,
     noise: NoiseSource,
     format: Format,
-    look: Look | None,
 ) -> TableEntry:
     path = folder / f"{table.name}.{format}"
     rows = 0
-    # Rows are made while others are dealt, and put in order and looked at while others are written, which takes longest.
+    # Rows are made while others are dealt, and put in order while others are written, which takes longest.
     ordered = shuffled(table, in_background(made), noise, folder)
     with row_writer(path, columns_of(table), format) as write:
-        for batch in in_background(_looked_at(ordered, table.name, look)):
+        for batch in in_background(ordered):
             rows += batch.number_of_rows
             write(batch)
     return entry_of(table, path.name, format, sha256_of(path), rows)
@@ -291,13 +282,6 @@ def _write_table(
 def columns_of(table: PublishedTable) -> ArrowRows:
     """The columns of a table as they are written."""
     return ArrowRows(table.schema.attributes, table.integers, table.integer_type)
-
-
-def _looked_at(batches: Iterator[CodedBatch], name: str, look: Look | None) -> Iterator[CodedBatch]:
-    for batch in batches:
-        if look is not None:
-            look(name, batch)
-        yield batch
 
 
 def shuffled(

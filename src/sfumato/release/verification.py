@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from sfumato.data.engine import Engine
-from sfumato.data.sample_uniques import UniqueRowCounter, UniqueRows
 from sfumato.errors import DataError, ParameterError, PromiseRefutedError, ReleaseDamagedError, shortened
 from sfumato.guarantees import Guarantee
 from sfumato.guarantees.base import Judgement
@@ -20,34 +19,12 @@ from sfumato.release.manifest import (
     SIGNATURE_NAME,
     Manifest,
     Signature,
-    TableEntry,
     read_public_key,
 )
 from sfumato.release.readme import README_NAME, readme_text
 from sfumato.release.release import Release
 from sfumato.release.storage import source_of
 from sfumato.text import capital, counted
-
-# --------------------------------------------------------------------------------------------------
-# How many rows of a release are unique on what is published as it is: anyone can count that.
-
-
-def count_unique_rows(release: Release) -> UniqueRows | None:
-    """Count them by one pass; None where no column says that it is published as it is."""
-    exact = set(release.manifest.published_as_they_are)
-
-    def names_of(table: TableEntry) -> tuple[str, ...]:
-        return tuple(name for name in table.schema_of_attributes.names if name in exact)
-
-    table = max(release.tables, key=lambda each: len(names_of(each)))
-    names = names_of(table)
-    if not names:
-        return None
-    counter = UniqueRowCounter(table.schema_of_attributes.select(names))
-    for batch in release.scan(table.name, names):
-        counter.add(batch)
-    return counter.result()
-
 
 # --------------------------------------------------------------------------------------------------
 # Verifying a release: everything that can be checked without the private rows.

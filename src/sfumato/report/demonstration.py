@@ -28,6 +28,7 @@ from sfumato.methods.randomized_response.design import RandomizedResponse
 from sfumato.query.selection import Selection
 from sfumato.randomness.streams import NoiseSource
 from sfumato.release import Release
+from sfumato.release.manifest import SINGLED_OUT
 from sfumato.report.document import (
     Banner,
     Block,
@@ -542,7 +543,10 @@ def show_methods(
     """
     made = [
         LabelledRelease(
-            each.label, publish(table, each.design, folder / each.folder, seed=seed + number, say=say)
+            each.label,
+            publish(
+                table, each.design, folder / each.folder, seed=seed + number, say=say, accept=(SINGLED_OUT,)
+            ),
         )
         for number, each in enumerate(OTHERS)
     ]
@@ -689,7 +693,15 @@ def _publish_and_compare(table: PrivateTable, folder: Path, say: Callable[[str],
     releases = [
         # A seed of its own: the same bits would give all releases the same luck.
         LabelledRelease(
-            each.label, publish(table, each.design, folder / each.folder, seed=SEED + number, say=listener)
+            each.label,
+            publish(
+                table,
+                each.design,
+                folder / each.folder,
+                seed=SEED + number,
+                say=listener,
+                accept=(SINGLED_OUT,),
+            ),
         )
         for number, (each, listener) in enumerate(zip(VARIANTS, listeners, strict=True))
     ]

@@ -177,7 +177,7 @@ class Banner:
     ----------
     mark
         ``"not-private"``: the release protects nobody. ``"custodian-only"``: the page itself is private.
-        ``"found-rows"``: rows can be found by what is published as it is.
+        ``"found-rows"``: the release is weak.
     """
 
     mark: Literal["not-private", "custodian-only", "found-rows"]

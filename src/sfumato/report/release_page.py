@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from sfumato.custody.plan import plan
-from sfumato.data.sample_uniques import UniqueRows
 from sfumato.errors import NotIdentifiableError, SfumatoError, TooLargeError
 from sfumato.estimates.answers import Answer
 from sfumato.estimates.estimates import Certainty
@@ -20,7 +19,7 @@ from sfumato.methods.base import METHODS, Design
 from sfumato.query.selection import Selection
 from sfumato.release import Release
 from sfumato.release.manifest import TableEntry
-from sfumato.release.verification import count_unique_rows, judged
+from sfumato.release.verification import judged
 from sfumato.report.document import (
     Banner,
     Block,
@@ -46,7 +45,7 @@ from sfumato.report.margins import (
 )
 from sfumato.schema import Attribute, Schema
 from sfumato.schema.hierarchies import Hierarchy
-from sfumato.text import capital, counted, show, toml_value
+from sfumato.text import counted, show, toml_value
 
 # --------------------------------------------------------------------------------------------------
 # The part of a report that shows which categories stand behind the published values.
@@ -333,28 +332,22 @@ def describe_release(
     banners = [CUSTODIAN_ONLY] if truth is not None else []
     banners += [NOT_PRIVATE] if release.manifest.reproducible else []
     banners += [BROKEN] if any(found is not None and not found.holds for _, found in judgements) else []
-    unique = count_unique_rows(release)
-    banners += [_found_rows(unique)] if unique is not None and unique.reveals else []
+    weakness = release.manifest.weakness
+    banners += (
+        [Banner("found-rows", "This release is weak", f"{weakness} No promise below changes that.")]
+        if weakness
+        else []
+    )
     return Document(
         eyebrow="Report on a release",
         title=release_name(release),
         lead=(
             f"{_show_size(size)} of {len(release.schema.names)} attributes, published by {title}: "
             "what was published, what is promised to the people in it, and how far its numbers can be trusted."
-            f"{'' if unique is None else f' {capital(unique.sentence())}'}"
         ),
         banners=tuple(banners),
         sections=tuple(sections),
         footer=f"The release was made by {release.manifest.software}. This page loads nothing from outside.",
-    )
-
-
-def _found_rows(unique: UniqueRows) -> Banner:
-    return Banner(
-        "found-rows",
-        "Many rows can be found by what little others know",
-        f"Whoever knows {', '.join(unique.found_by)} of a person finds one row in many cases, and reads off it what is "
-        f"published as it is besides: {', '.join(unique.revealed)}. No promise below covers these.",
     )
 
 

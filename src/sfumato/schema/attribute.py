@@ -59,6 +59,9 @@ class Role(StrEnum):
         return _MEANINGS[self]
 
 
+SURVEY_DESIGN = tuple(role for role in Role if role in ("weight", "stratum", "cluster"))
+"""Roles of a survey's design: without these columns, rows say nothing about the population they were sampled from."""
+
 _MEANINGS = {
     Role.IDENTIFIER: "points at one person by itself: name, number, address; never read and never published",
     Role.QUASI_IDENTIFIER: "others may know it of a person: age, sex, region; together such columns single people out",

@@ -227,7 +227,8 @@ def attributes_left_out(schema: Schema, classes: object) -> tuple[str, ...]:
     schema
         As published.
     classes
-        Attribute to lists of labels, as a manifest states them; anything else names none.
+        Attribute to lists of labels, as a manifest states them, or to no list where all are merged; anything else
+        names none.
 
     Examples
     --------
@@ -242,7 +243,9 @@ def attributes_left_out(schema: Schema, classes: object) -> tuple[str, ...]:
         if isinstance(name, str)
         and name not in schema
         and isinstance(of_attribute, list | tuple)
-        and any(isinstance(each, list | tuple) and len(each) > 1 for each in of_attribute)
+        and (
+            not of_attribute or any(isinstance(each, list | tuple) and len(each) > 1 for each in of_attribute)
+        )
     )
 
 

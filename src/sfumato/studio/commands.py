@@ -281,7 +281,7 @@ def call(name: str, *positional: Any, **named: Any) -> str:
     "publish('people.csv', again=True)"
     """
     said = [repr(each) for each in positional]
-    said += [f"{key}={value!r}" for key, value in named.items() if value not in (None, "", False)]
+    said += [f"{key}={value!r}" for key, value in named.items() if value not in (None, "", False, ())]
     return f"{name}({', '.join(said)})"
 
 
@@ -413,8 +413,8 @@ def publish(data: str, options: Mapping[str, str], *, out: str, settings: Mappin
         option = f"--{name.replace('_', '-')}"
         if value is True:
             chosen.append(option)
-        elif value not in (None, "", False):
-            chosen += [option, str(value)]
+        elif value not in (None, "", False, ()):
+            chosen += [option, ",".join(value) if isinstance(value, tuple) else str(value)]
     arguments = ("publish", data, "--schema", "schema.toml", "--design", "design.toml")
     called = call("publish", Code("table"), Code("design"), out, **settings)
     return Command(

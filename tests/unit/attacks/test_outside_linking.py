@@ -38,7 +38,7 @@ POPULATION = pa.table(
     {"age": [5, 5, 15, 15, 25, 35, 35, 35] * 2, "sex": ["F"] * 4 + ["M"] * 4 + ["F"] * 4 + ["M"] * 3 + ["F"]}
 )
 
-ACCEPTED = {"accept_unique_rows": True, "say": lambda _: None}
+ACCEPTED = {"accept": ("singled-out",), "say": lambda _: None}
 """That rows are unique is what these tests are about."""
 
 
@@ -136,5 +136,5 @@ def test_outside_records_that_lack_people_are_remarked(release_by):
 def test_nothing_to_link_on_is_refused(release_by):
     """The only attribute named is not a published one."""
     release = release_by(Generalization(k=8), "whole")
-    with pytest.raises(ParameterError, match="nothing to link on"):
+    with pytest.raises(ParameterError, match="no quasi-identifier to link on"):
         OutsideLinking().run(release)

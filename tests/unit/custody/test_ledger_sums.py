@@ -48,7 +48,7 @@ def add(tmp_path, ledger):
         table = read_table(people(ROWS), SCHEMA) if rows is None else rows
         number = len(list(tmp_path.glob("release-*")))
         folder = tmp_path / f"release-{number}"
-        return publish(table, design, folder, ledger=ledger, again=again, say=str, accept_unique_rows=True)
+        return publish(table, design, folder, ledger=ledger, again=again, say=str, accept=("singled-out",))
 
     return make
 

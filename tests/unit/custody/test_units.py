@@ -61,7 +61,11 @@ def test_differential_privacy_is_refused_without_a_bound(tmp_path, design):
 def test_epsilon_is_that_of_the_unit(tmp_path):
     """Each row is perturbed with its part; the promise states the whole, not more than was asked."""
     release = publish(
-        read_table(rows(), schema()), RandomizedResponse(epsilon=1), tmp_path / "release", seed=1
+        read_table(rows(), schema()),
+        RandomizedResponse(epsilon=1),
+        tmp_path / "release",
+        seed=1,
+        accept=("singled-out",),
     )
     (promise,) = [each for each in release.guarantees if each.guarantee == "local-differential-privacy"]
     assert promise.rows_per_unit == 4
@@ -75,7 +79,11 @@ def test_epsilon_is_that_of_the_unit(tmp_path):
 def test_retention_stays_and_its_epsilon_is_stated_for_the_unit(tmp_path):
     """What was asked of a row is done to the row; the promise counts all rows of a person."""
     release = publish(
-        read_table(rows(), schema()), RandomizedResponse(retention=0.5), tmp_path / "release", seed=1
+        read_table(rows(), schema()),
+        RandomizedResponse(retention=0.5),
+        tmp_path / "release",
+        seed=1,
+        accept=("singled-out",),
     )
     (promise,) = [each for each in release.guarantees if each.guarantee == "local-differential-privacy"]
     assert promise.epsilon == pytest.approx(4 * math.log1p(0.5 * 3 / 0.5), rel=1e-9)
@@ -166,7 +174,11 @@ def test_weights_are_not_published_and_the_release_says_what_it_counts(tmp_path)
     """The column is not in the files; the manifest says that counts are of rows."""
     whole = schema(extra='[attributes.weight]\nrole = "weight"')
     release = publish(
-        read_table(rows(weight=[1.5] * 8), whole), RandomizedResponse(epsilon=1), tmp_path / "release", seed=1
+        read_table(rows(weight=[1.5] * 8), whole),
+        RandomizedResponse(epsilon=1),
+        tmp_path / "release",
+        seed=1,
+        accept=("singled-out",),
     )
     assert release.published_schema.names == ("ward", "illness")
     assert any("weights are not published" in each for each in release.manifest.assumptions)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations, pairwise
+from collections import Counter, defaultdict
+from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import csv, parquet
 
+from sfumato import Schema, read_table
+from sfumato.custody.publish import in_memory
 from sfumato.data import sample_uniques as uniqueness
 from sfumato.data.chunks import CodedBatch
-from sfumato.data.sample_uniques import TELLING_SHARE, KeyCounter, UniqueRowCounter, telling_sets
+from sfumato.data.distributed.engine import LocalRunner, SplitEngine
+from sfumato.data.sample_uniques import KeyCounter, UniquesCounter, count_persons
 from sfumato.schema import Attribute, Role
 
 
@@ -27,12 +32,12 @@ def skewed(rows, sizes, seed):
 
 def counted(codes, attributes, *, rows_per_batch=1_000):
     """What the counter says of rows that come in batches."""
-    counter = UniqueRowCounter(attributes)
+    counter = UniquesCounter(attributes)
     rows = len(next(iter(codes.values())))
     for start in range(0, rows, rows_per_batch):
         part = slice(start, min(start + rows_per_batch, rows))
         counter.add(CodedBatch({name: each[part] for name, each in codes.items()}, part.stop - part.start))
-    return counter.result()
+    return counter
 
 
 def unique_by_hand(codes, names):
@@ -41,23 +46,92 @@ def unique_by_hand(codes, names):
     return sum(number == 1 for number in rows.values())
 
 
-@pytest.mark.parametrize("most_cells", [0, 2**17], ids=["by keys", "by cells"])
 @pytest.mark.parametrize(
     ("rows", "sizes"),
     [(4_000, (30, 20, 9, 4)), (500, (3, 3, 2, 2)), (2_500, (900, 4, 2, 2, 2)), (77, (5, 5, 5, 5, 5, 5))],
 )
-def test_counts_are_those_of_counting_by_hand(rows, sizes, most_cells, monkeypatch):
-    """All attributes, and the worst triple, which is said only when it is telling."""
-    monkeypatch.setattr(uniqueness, "MOST_CELLS", most_cells)
+def test_counts_are_those_of_counting_by_hand(rows, sizes):
+    """On all attributes."""
     codes = skewed(rows, sizes, rows)
     attributes = [attribute(name, size) for name, size in zip(codes, sizes, strict=True)]
-    found = counted(codes, attributes)
-    assert found.unique == unique_by_hand(codes, list(codes))
-    worst = max(unique_by_hand(codes, each) for each in combinations(codes, 3))
-    assert found.reveals == (worst >= TELLING_SHARE * rows)
-    if found.reveals:
-        assert found.found == worst == unique_by_hand(codes, found.found_by)
-        assert set(found.revealed) == set(codes) - set(found.found_by)
+    assert counted(codes, attributes).unique() == unique_by_hand(codes, list(codes))
+
+
+def persons_alone_by_hand(codes, names, person):
+    """Persons with a row whose combination no other person has."""
+    holders = defaultdict(set)
+    for whose, *combination in zip(person.tolist(), *(codes[name].tolist() for name in names), strict=True):
+        holders[tuple(combination)].add(whose)
+    return len(set().union(*(each for each in holders.values() if len(each) == 1)))
+
+
+@pytest.mark.parametrize("rows", [40, 3_000])
+@pytest.mark.parametrize("where", ["arrow", "csv", "parquet", "memory", "split csv", "split parquet"])
+def test_persons_are_counted_over_all_their_rows(rows, where, tmp_path):
+    """Distinct units per combination and per category, by hand, wherever rows are read."""
+    draw = np.random.default_rng(rows)
+    person = draw.integers(0, rows // 6, rows)
+    codes = skewed(rows, (25, 12, 4), rows)
+    schema = Schema.from_dict(
+        {
+            "attributes": {"who": {"role": "unit"}}
+            | {
+                name: {"role": "quasi-identifier", "categories": list(map(str, range(size)))}
+                for name, size in zip(codes, (25, 12, 4), strict=True)
+            }
+        }
+    )
+    data = pa.table(
+        {"who": [f"p{each}" for each in person], **{name: each.astype(str) for name, each in codes.items()}}
+    )
+    csv.write_csv(data, tmp_path / "rows.csv")
+    parquet.write_table(data, tmp_path / "rows.parquet", row_group_size=max(rows // 7, 1))
+    known = {"arrow": data, "memory": data}.get(where, tmp_path / f"rows.{where.split()[-1]}")
+    engine = SplitEngine(LocalRunner()) if where.startswith("split") else None
+    table = read_table(known, schema, engine=engine)
+    table = in_memory(table) if where == "memory" else table
+    with table.at_rest() as resting:
+        found = count_persons(resting, [tuple(codes), ("c0", "c1"), ()], names=["c2"])
+    assert found.persons == len(set(person.tolist()))
+    assert found.uniques(0).unique == persons_alone_by_hand(codes, list(codes), person)
+    assert found.uniques(1).unique == persons_alone_by_hand(codes, ["c0", "c1"], person)
+    assert found.uniques(2).unique == 0
+    for name in codes:
+        holders = [len(set(person[codes[name] == code].tolist())) for code in range(schema[name].size)]
+        assert np.minimum(found.holders(name), 10).tolist() == np.minimum(holders, 10).tolist()
+        assert found.rows(name).tolist() == np.bincount(codes[name], minlength=schema[name].size).tolist()
+
+
+@pytest.mark.parametrize("most", [8, 64, 2**20])
+def test_owners_are_counted_as_by_hand_up_to_the_bound(most):
+    """Also where combinations were let go: persons of those that were kept, times what was let go."""
+    draw = np.random.default_rng(most)
+    keys = draw.integers(0, 2**64, 120, np.uint64, endpoint=False)[draw.integers(0, 120, 500)]
+    owners = draw.integers(0, 90, 500).astype(np.uint64)
+    counters = [uniqueness.OwnerCounter(most) for _ in range(3)]
+    for place, start in enumerate(range(0, 500, 50)):
+        counters[place % 3].add(keys[start : start + 50], owners[start : start + 50])
+    counters[0].merge(counters[1])
+    counters[0].merge(counters[2])
+    found = counters[0].unique()
+    kept = (
+        keys < np.uint64(1 << (64 - counters[0]._halvings)) if counters[0]._halvings else np.ones(500, bool)
+    )
+    holders = defaultdict(set)
+    for key, owner in zip(keys[kept].tolist(), owners[kept].tolist(), strict=True):
+        holders[key].add(owner)
+    alone = set().union(*(each for each in holders.values() if len(each) == 1))
+    assert found == len(alone) << counters[0]._halvings
+    assert counters[0].is_sample == (most < 120)
+
+
+def test_coarser_labels_are_counted_as_they_are_published():
+    """Merged values count together; labels that cannot be read are counted as they were."""
+    private = attribute("a", 4)
+    merged = Attribute(name="a", role=Role.OTHER, categories=("0 | 2", "1", "3"))
+    assert uniqueness.recoded(private, merged).tolist() == [0, 1, 0, 2]
+    assert uniqueness.recoded(private, private) is None
+    assert uniqueness.recoded(private, Attribute(name="a", role=Role.OTHER, categories=("low", "3"))) is None
 
 
 @pytest.mark.parametrize(
@@ -71,39 +145,10 @@ def test_keys_that_are_looked_up_together_are_those_of_each(sizes):
         for place, size in enumerate(sizes)
     }
     attributes = [attribute(name, size) for name, size in zip(codes, sizes, strict=True)]
-    counter = UniqueRowCounter(attributes)
+    counter = UniquesCounter(attributes)
     summed = sum(counter._scattered[name][codes[name]] for name in codes)
     assert np.array_equal(sum(each.keys(codes) for each in counter._bundles), summed)
     assert sorted(each.name for bundle in counter._bundles for each in bundle.attributes) == sorted(codes)
-
-
-def test_only_what_is_no_quasi_identifier_is_revealed():
-    """Attackers of these methods know the quasi-identifiers; triples that leave nothing else are not looked at."""
-    known = [attribute(name, 9, Role.QUASI_IDENTIFIER) for name in "abcd"]
-    assert telling_sets(known) == ()
-    secret = attribute("e", 2)
-    assert set(telling_sets([*known, secret])) == set(combinations("abcd", 3))
-    codes = {name: np.arange(81) // 9**place % 9 for place, name in enumerate("ab")}
-    codes |= {name: np.zeros(81, int) for name in "cde"}
-    assert counted(codes, [*known, secret]).revealed == ("e",)
-    assert not counted(codes, known).reveals
-    assert counted(codes, known).unique == 81
-
-
-def test_fewer_attributes_are_known_where_only_so_many_leave_something():
-    """A name in one column, an illness in the other."""
-    attributes = [attribute("name", 50, Role.QUASI_IDENTIFIER), attribute("illness", 2)]
-    found = counted({"name": np.arange(50), "illness": np.zeros(50, int)}, attributes)
-    assert (found.found_by, found.found, found.revealed) == (("name",), 50, ("illness",))
-    assert not counted({"name": np.arange(50)}, attributes[:1]).reveals
-
-
-def test_some_hundred_triples_of_a_wide_table():
-    """Those of the ten columns with the most categories."""
-    wide = [attribute(f"c{place}", 2 + place) for place in range(60)]
-    sets = telling_sets(wide)
-    assert len(sets) == 120
-    assert {name for each in sets for name in each} == {f"c{place}" for place in range(50, 60)}
 
 
 def test_many_combinations_are_counted_by_a_sample(monkeypatch):
@@ -118,15 +163,15 @@ def test_many_combinations_are_counted_by_a_sample(monkeypatch):
     assert found.is_estimated
     assert truth > 20_000
     # At least a quarter of the bound is kept after a halving, shared by once and again.
-    assert abs(found.unique - truth) < 5 * np.sqrt(truth * 2 * 60_000 / 500)
-    assert abs(found.unique - truth) > 0
+    assert abs(found.unique() - truth) < 5 * np.sqrt(truth * 2 * 60_000 / 500)
+    assert abs(found.unique() - truth) > 0
 
 
 def test_one_combination_of_all_rows_needs_no_sample(monkeypatch):
     """Rows are let go only where different ones are too many."""
     monkeypatch.setattr(uniqueness, "MOST_KEYS", 10)
     found = counted({"a": np.zeros(50_000, int)}, [attribute("a", 3)])
-    assert (found.unique, found.is_estimated) == (0, False)
+    assert (found.unique(), found.is_estimated) == (0, False)
 
 
 @pytest.mark.parametrize("most", [4, 20, 100_000])
@@ -151,8 +196,8 @@ def test_keys_that_come_again_and_again_are_counted_as_by_hand(most):
 
 def test_no_rows_are_no_share():
     """An empty table has nobody to find."""
-    found = counted({"a": np.empty(0, int)}, [attribute("a", 3)])
-    assert (found.unique, found.share, found.reveals) == (0, 0.0, False)
+    assert counted({"a": np.empty(0, int)}, [attribute("a", 3)]).unique() == 0
+    assert uniqueness.SampleUniques(("a",), 0, 0).share == 0.0
 
 
 @pytest.mark.parametrize("most", [2**20, 64])
@@ -160,16 +205,15 @@ def test_no_rows_are_no_share():
 def test_counters_of_parts_add_up_to_that_of_the_whole(monkeypatch, most, cuts):
     """However rows are divided, also where combinations are only sampled: the same keys are kept."""
     monkeypatch.setattr(uniqueness, "MOST_KEYS", most)
-    monkeypatch.setattr(uniqueness, "MOST_KEYS_OF_SETS", most)
-    monkeypatch.setattr(uniqueness, "MOST_CELLS", 500)
     rng = np.random.default_rng(5)
     attributes = [attribute(f"a{place}", size) for place, size in enumerate((3, 9, 40, 40, 60))]
     codes = {each.name: rng.integers(0, each.size, 3_000).astype(np.uint8) for each in attributes}
-    whole = UniqueRowCounter(attributes)
+    whole = UniquesCounter(attributes)
     whole.add(CodedBatch(codes, 3_000))
-    together = UniqueRowCounter(attributes)
+    together = UniquesCounter(attributes)
     for start, end in pairwise([0, *cuts, 3_000]):
-        part = UniqueRowCounter(attributes)
+        part = UniquesCounter(attributes)
         part.add(CodedBatch({name: each[start:end] for name, each in codes.items()}, end - start))
         together.merge(part)
-    assert together.result() == whole.result()
+    assert together.unique() == whole.unique()
+    assert together.is_estimated == whole.is_estimated

@@ -10,6 +10,8 @@ from sfumato.errors import ParameterError
 from sfumato.guarantees.differential_privacy import (
     RELATIONS,
     DifferentialPrivacy,
+    ItemDifferentialPrivacy,
+    LocalDifferentialPrivacy,
     compose,
     delta_of_rho,
     epsilon_of_rho,
@@ -49,7 +51,25 @@ def test_delta_and_rho_are_stated_where_they_are():
 
 def test_a_huge_epsilon_can_be_put_in_words():
     """No overflow."""
-    assert "e+" in DifferentialPrivacy(epsilon=1000.0).plain_words
+    assert DifferentialPrivacy(epsilon=1000.0).plain_words == "No protection by itself: epsilon is 1000."
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "is_weak"), [(10.0, False), (math.nextafter(10, 11), True), (38.8, True)]
+)
+def test_an_epsilon_above_ten_is_no_protection_by_itself(epsilon, is_weak):
+    """In every sentence that states it, for all three promises; not up to ten."""
+    for promise in (
+        DifferentialPrivacy(epsilon=epsilon),
+        DifferentialPrivacy(epsilon=epsilon, delta=1e-6),
+        LocalDifferentialPrivacy(epsilon_by_attribute={"a": epsilon / 2, "b": epsilon / 2}),
+        ItemDifferentialPrivacy(epsilon=epsilon),
+    ):
+        for said in (promise.sentence, promise.statement, promise.describe()["sentence"]):
+            assert ("no protection by itself" in said) == is_weak
+        assert ("No protection by itself" in promise.plain_words) == is_weak
+        assert (promise.weakness == f"epsilon is {epsilon:.4g}, no protection by itself") == is_weak
+        assert bool(promise.weakness) == is_weak
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, math.inf, math.nan])

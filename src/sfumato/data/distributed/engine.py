@@ -34,6 +34,7 @@ from sfumato.data.distributed.splits import (
     CountSets,
     Refused,
     RunStep,
+    RunStepOnUnits,
     Split,
     SplitTask,
     attempt,
@@ -165,13 +166,18 @@ class SplitEngine:
         return False
 
     def scan(
-        self, source: Source, attributes: Sequence[Attribute], *, integers: Sequence[str] = ()
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        *,
+        integers: Sequence[str] = (),
+        unit: Attribute | None = None,
     ) -> Iterator[CodedBatch]:
         """All rows, split after split, in this process: of releases, and where an audit looks at people."""
-        for split in self.splits(source, attributes):
-            if integers:
+        for split in self.splits(source if unit is None else source.cells, attributes):
+            if integers or unit is not None:
                 engine, rows = split.opened()
-                yield from engine.scan(rows, attributes, integers=integers)
+                yield from engine.scan(rows, attributes, integers=integers, unit=unit)
                 engine.close()
             else:
                 yield from batches_of(split, attributes)
@@ -259,10 +265,18 @@ class SplitEngine:
         return PortionCounts.of(counted, attributes)
 
     def map_portions(
-        self, source: Source, attributes: Sequence[Attribute], step: PortionStep[Found]
+        self,
+        source: Source,
+        attributes: Sequence[Attribute],
+        step: PortionStep[Found],
+        *,
+        unit: Attribute | None = None,
     ) -> Iterator[Found]:
         """What a step finds in every split."""
-        return iter(self.map(RunStep(tuple(attributes), step), source, attributes))
+        if unit is None:
+            return iter(self.map(RunStep(tuple(attributes), step), source, attributes))
+        task = RunStepOnUnits(tuple(attributes), step, unit)
+        return iter(self.map(task, source.cells, (*attributes, unit)))
 
     def draw(self, source: DrawnUnits, folder: Path) -> tuple[Split, ...]:
         """Splits of rows drawn of each unit; rows meet by unit in files that tasks alone can read."""

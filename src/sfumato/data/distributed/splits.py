@@ -315,10 +315,19 @@ class RunStep(SplitTask):
 
     attributes: tuple[Attribute, ...]
     step: PortionStep[Any]
+    unit: Attribute | None = None
 
     def on(self, engine: Engine, source: Source, number: int) -> Any:
         """What the step finds."""
-        return self.step(rebatched(engine.scan(source, self.attributes), ROWS_PER_BATCH), number)
+        rows = engine.scan(source, self.attributes, unit=self.unit)
+        return self.step(rebatched(rows, ROWS_PER_BATCH), number)
+
+
+@dataclass(frozen=True, eq=False)
+class RunStepOnUnits(RunStep):
+    """A step that sees units, which coded rows no longer hold."""
+
+    reads_cells = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -258,6 +258,10 @@ class Anatomy(Design):
         )
         return promise, eligible
 
+    def unperturbed(self, schema: Schema) -> tuple[str, ...]:
+        """The public attributes."""
+        return self._public(schema).names
+
     def planned_law(self, schema: Schema) -> BucketedRows:
         """The law of the release itself."""
         return BucketedRows(sensitive=self._sensitive(schema).name, l_value=self.l_value)

@@ -51,6 +51,8 @@ from sfumato.schema.hierarchies import (
     Hierarchy,
     HierarchyForm,
     OrderedForm,
+    PathsForm,
+    TreeForm,
     balanced_hierarchy,
     flat_hierarchy,
     read_hierarchy_form,
@@ -477,19 +479,29 @@ class Generalization(Design):
         recoded = self.recode(table)
         schema = recoded.published_schema(table.schema)
 
+        kept = [each for each in table.schema.publishable.attributes if each.name in schema]
+        left_out = tuple(name for name in recoded.columns if name not in schema)
+        # A stated tree of a column that is not published would list its categories.
+        stated = {
+            name: form
+            for name, form in self.hierarchies.items()
+            if name not in left_out or not isinstance(form, TreeForm | PathsForm)
+        }
         rows = MadeRows(table.schema.publishable.names, ApplyRecoding(recoded.recoding, schema.names))
         is_fixed = self.search == "fixed"
         return Publication(
             tables=(PublishedTable("rows", schema, rows),),
             law=GeneralizedRows(
-                attributes=table.schema.publishable.attributes,
-                covers=recoded.covers,
+                attributes=tuple(kept),
+                covers={name: each for name, each in recoded.covers.items() if name in schema},
+                left_out=left_out,
                 # The number dropped depends on single rows; a fixed recoding promises that nothing does.
                 suppressed_rows=None if is_fixed else recoded.suppressed,
                 stated_classes_of=self.k if self._looks_at_nothing(table.schema) else None,
             ),
             published_as_they_are=tuple(name for name in schema.names if name not in recoded.columns),
             assumptions=(f"Point estimates: {GeneralizedRows.estimate_is}.",),
+            settled={} if stated == self.hierarchies else {"hierarchies": stated},
             chosen_from_private_data={} if is_fixed else found_in_rows(self.search, self.hierarchies),
         )
 

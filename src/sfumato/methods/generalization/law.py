@@ -166,6 +166,8 @@ class GeneralizedRows(Law):
     attributes: Annotated[tuple[Attribute, ...], Field(min_length=1)]
     covers: dict[str, tuple[tuple[int, ...], ...]]
     suppressed_rows: Annotated[int, Field(ge=0, le=MOST_ROWS)] | None
+    left_out: tuple[str, ...] = ()
+    """Attributes generalized to one value, which have no column; what their categories are is not published."""
     stated_classes_of: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
     """Rows of a class below which its rows were dropped, where nothing else of the private rows decided anything."""
 
@@ -195,6 +197,11 @@ class GeneralizedRows(Law):
         """Semantic k-anonymity where the recoding was stated beforehand (Li and Li, theorem 2); else tables must tell."""
         del schema, stated
         return () if self.stated_classes_of is None else (SemanticKAnonymity(k=self.stated_classes_of),)
+
+    @property
+    def without_column(self) -> tuple[str, ...]:
+        """Those generalized to one value."""
+        return self.left_out
 
     def question_schema(self, published: Schema) -> Schema:
         """The attributes before generalization, which the published ones must be made of."""
@@ -285,7 +292,7 @@ class GeneralizedRows(Law):
     @property
     def sentence(self) -> str:
         """The link in words."""
-        names = " and ".join(self.covers) or "no attribute"
+        names = " and ".join((*self.covers, *self.left_out)) or "no attribute"
         dropped = (
             "an unknown number of rows was dropped"
             if self.suppressed_rows is None
@@ -298,6 +305,8 @@ class GeneralizedRows(Law):
 
     def published_size(self, name: str) -> int:
         """Different values that an attribute has in the published rows."""
+        if name in self.left_out:
+            return 1
         return len(self.covers[name]) if name in self.covers else self.original[name].size
 
     def _covered(self, name: str) -> tuple[Integers, Integers, Integers]:

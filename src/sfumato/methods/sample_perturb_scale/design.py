@@ -97,9 +97,11 @@ def merge_schema(schema: Schema, merged_values: MergedValues, *, learned: bool) 
     attributes: list[Attribute] = []
     recoding = {}
     for attribute in schema.attributes:
-        classes = merged_values.get(attribute.name, ())
-        if not classes:
+        if attribute.name not in merged_values:
             attributes.append(attribute)
+            continue
+        classes = merged_values[attribute.name]
+        if not classes:
             continue
         class_of = classes_of_groups(attribute, classes, parameter="merged_values")
         if class_of.any():
@@ -386,7 +388,7 @@ class SamplePerturbScale(Design):
     )
     merged_values: MergedValues | None = Field(
         default=None,
-        description="classes of labels to merge, by attribute; found in the private rows by merge when not given",
+        description="classes of labels to merge, by attribute, an empty list for all of them; found in the private rows by merge when not given",
     )
 
     title: ClassVar[str] = "sample, perturb, scale"
@@ -491,6 +493,13 @@ class SamplePerturbScale(Design):
             cap=self.cap,
         )
 
+    def unperturbed(self, schema: Schema) -> tuple[str, ...]:
+        """All but the sensitive attribute, unless values are merged."""
+        if self.merge != "none" or self.merged_values is not None:
+            return ()
+        sensitive = personal_roles(schema)[1].name
+        return tuple(name for name in schema.publishable.names if name != sensitive)
+
     def law(self, promise: ReconstructionPrivacy) -> SampledRows:
         """How published counts relate to true ones."""
         return SampledRows(
@@ -572,7 +581,14 @@ class SamplePerturbScale(Design):
             assumptions=ASSUMPTIONS if self.strict else (*ASSUMPTIONS, ROUNDING_ASSUMPTION),
             not_protected=(about_people_alone(promise),),
             chosen_from_private_data=self._chosen(merged_values, merged.schema),
-            settled={"merged_values": merged_values} if merged_values else {},
+            # Of a column that is not published no value is listed.
+            settled={
+                "merged_values": {
+                    name: each if name in merged.schema else () for name, each in merged_values.items()
+                }
+            }
+            if merged_values
+            else {},
         )
 
     @property

@@ -14,7 +14,6 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sfumato.atomic_files import name_schema_file
-from sfumato.data.sample_uniques import UniqueRows
 from sfumato.errors import ParameterError, SchemaError, SfumatoError
 from sfumato.report.figures import bar_chart
 from sfumato.schema import Attribute, Role, Schema
@@ -465,23 +464,13 @@ async def show_risk(request: Request) -> Response:
     shown = [commands.inspect(state.data, state.options)] if state.data else []
     if found is None or schema is None:
         return page(request, "risk.html", commands=shown, found=None, schema=schema)
-    unique = found["unique_rows"]
-    counted = UniqueRows(
-        tuple(unique["attributes"]),
-        unique["number_of_rows"],
-        unique["unique_rows"],
-        unique["is_estimated"],
-        tuple(unique["found_by"]),
-        unique["found_rows"],
-        tuple(unique["revealed"]),
-    )
     return page(
         request,
         "risk.html",
         commands=shown,
         found=found,
         schema=schema,
-        sentence=counted.sentence(condition="that could be published"),
+        sentences=found["singled_out"]["sentences"],
         tables=[grid(each) for each in found["tables"]],
         is_old=(found["schema"], found.get("of")) != (schema.to_dict(), state.data),
     )

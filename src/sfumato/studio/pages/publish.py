@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from sfumato.errors import SfumatoError
 from sfumato.methods.base import METHODS, Design
+from sfumato.release.manifest import CHECKS
 from sfumato.report.figures import frontier_chart
 from sfumato.schema import Role, Schema
 from sfumato.studio import commands
@@ -377,7 +378,7 @@ COMPARE_ROUTES = [
 # Publish: from the private rows to a release folder, whole or not at all, written down in the ledger.
 
 
-SWITCHES = ("again", "accept_unique_rows", "withhold_law")
+SWITCHES = ("again", "withhold_law")
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,80}")
 
 
@@ -398,6 +399,7 @@ async def show_publish(request: Request) -> Response:
         commands=shown,
         design=design,
         name=name,
+        checks=CHECKS,
         releases=studio.project.releases(),
         published=studio.project.result("publication"),
         ledger=ledger.data if ledger.has_result else [],
@@ -440,6 +442,7 @@ def _command_publish(studio: Studio, sent: Mapping[str, Sequence[str]]) -> comma
     state, seed = studio.project.state, first(sent, "seed")
     settings: dict[str, Any] = {each: bool(first(sent, each)) for each in SWITCHES}
     settings |= {"format": "csv" if first(sent, "format") == "csv" else None}
+    settings["accept"] = tuple(name for name in CHECKS if name in sent.get("accept", ()))
     settings["seed"] = int(seed) if seed.isdecimal() else None
     return commands.publish(
         state.data, state.options, out=f"releases/{first(sent, 'name')}", settings=settings

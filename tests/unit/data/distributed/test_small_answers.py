@@ -11,14 +11,16 @@ import pytest
 
 from published_rows import category_attribute
 from sfumato import RandomizedResponse, publish, read_table
+from sfumato.data import sample_uniques
 from sfumato.data.distributed import splits
 from sfumato.data.distributed import splits as resting
 from sfumato.data.distributed.engine import LocalRunner, SplitEngine
 from sfumato.release import distributed as parts
 from sfumato.schema import Role, Schema
 
+ROWS = 8_000
 MOST_BYTES = 600
-"""Of a file's answer: its name, its digest, its rows, and where to find what looked at it."""
+"""Of a file's answer: its name, its digest and its rows."""
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +31,19 @@ def small_splits(monkeypatch):
     monkeypatch.setattr(parts, "ROWS_PER_FILE", 1_000)
 
 
-def test_what_looked_at_rows_is_not_sent_with_them(tmp_path, monkeypatch):
-    """Nearly every row is unique, so that its counter holds a number for each; the count is that of one process."""
+@pytest.mark.parametrize("most", [2**19, 1_000])
+def test_counters_of_all_splits_together_fit_this_process(tmp_path, monkeypatch, most):
+    """Nearly every row is unique: of more rows than combinations are kept, every split counts a sample; parts stay small."""
+    monkeypatch.setattr(sample_uniques, "MOST_KEYS", most)
+    counted = sample_uniques.CountPersons.__call__
+    kept = []
+
+    def weighed_counter(self, *given):
+        found = counted(self, *given)
+        found._uniques[0].unique()
+        kept.append(found._uniques[0]._keys._once.size)
+        return found
+
     names = ("a", "b", "c", "secret")
     schema = Schema(
         attributes=tuple(
@@ -39,9 +52,10 @@ def test_what_looked_at_rows_is_not_sent_with_them(tmp_path, monkeypatch):
         )
     )
     draw = np.random.default_rng(1)
-    rows = pa.table({name: draw.integers(0, 40, 8_000).astype(str) for name in names})
+    rows = pa.table({name: draw.integers(0, 40, ROWS).astype(str) for name in names})
     pq.write_table(rows, tmp_path / "people.parquet")
     sizes, unique = [], []
+    monkeypatch.setattr(sample_uniques.CountPersons, "__call__", weighed_counter)
     exchange = SplitEngine.exchange
 
     def weighed(self, *given):
@@ -59,12 +73,14 @@ def test_what_looked_at_rows_is_not_sent_with_them(tmp_path, monkeypatch):
             design,
             tmp_path / f"out-{number}",
             seed=1,
-            accept_unique_rows=True,
+            accept=("singled-out",),
             tell=unique.append,
             say=str,
         )
     assert len(sizes) == 8
     assert max(sizes) < MOST_BYTES
-    assert unique[0] == unique[1]
-    assert unique[0].unique > 6_000
+    there, here = (each.uniques for each in unique)
+    assert sum(kept[:-1]) <= 1.2 * most
+    assert abs(there.share - here.share) < (0.2 if most < ROWS else 1e-9)
+    assert here.share > 0.7
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith("sfumato-")] == []

@@ -192,7 +192,7 @@ def test_where_blobs_are_cut_changes_nothing(engine, tmp_path, monkeypatch, meth
             METHODS.make(*DESIGNS[method]),
             tmp_path / place,
             seed=3,
-            accept_unique_rows=True,
+            accept=("singled-out",),
         )
         found.append(digests(tmp_path / place))
     assert found[0] == found[1]
@@ -223,7 +223,7 @@ def test_a_wide_table_with_many_categories(engine, tmp_path):
     assert there.group_sizes(names) == here.group_sizes(names)
     assert there.group_diversity(names[:4], "street") == here.group_diversity(names[:4], "street")
     assert np.array_equal(there.count_by(["street"]).counts, here.count_by(["street"]).counts)
-    publish(there, METHODS.make("anatomy", {"l_value": 2}), tmp_path / "out", seed=1, accept_unique_rows=True)
+    publish(there, METHODS.make("anatomy", {"l_value": 2}), tmp_path / "out", seed=1, accept=("singled-out",))
     released = load_release(tmp_path / "out").counts("street").values
     assert np.array_equal(released, here.count_by(["street"]).counts)
 

@@ -181,13 +181,13 @@ def test_a_tree_that_is_none_is_refused(custodian):
 
 
 def test_the_risk_is_what_inspect_prints(custodian):
-    """The same numbers, and the gate's own sentence."""
+    """The same numbers, and the sentence that publishing would count."""
     custodian.post("/risk")
     custodian.wait()
     found = custodian.project.result("inspection")
     page = shown(custodian.get("/risk"))
     assert f"{100 * found['groups']['unique_share']:.1f} %" in page
-    assert "that could be published" in page
+    assert "of the persons are unique on" in page
     assert "has changed since" not in page
     custodian.change("/roles", **{"role.3": "quasi-identifier"})
     assert "has changed since" in shown(custodian.get("/risk"))
@@ -235,6 +235,20 @@ def test_parameters_that_are_not_allowed_are_refused_under_the_form(analyst, nam
     assert answer.status_code == 422
     assert sentence in shown(answer.text)
     assert (analyst.project.root / "design.toml").read_bytes() == before
+
+
+def test_checks_are_accepted_by_boxes_beside_the_button(custodian):
+    """One box for each check; the command says what is ticked, and nothing where none is."""
+    custodian.post("/method/randomized-response", **RETENTION)
+    page = custodian.get("/publish")
+    before_button = page[: page.index('<button type="submit"', page.index("</details>"))]
+    for name in ("singled-out", "key-column"):
+        assert f'name="accept" value="{name}"' in before_button[before_button.rindex("</details>") :]
+    ticked = html.unescape(custodian.get("/publish/command?name=first&accept=singled-out&accept=key-column"))
+    assert "--accept singled-out,key-column" in ticked
+    assert "accept=('singled-out', 'key-column')" in ticked
+    assert "accept" not in custodian.get("/publish/command?name=first")
+    assert "--accept" not in custodian.get("/publish/command?name=first&accept=anything")
 
 
 def test_publishing_ends_in_a_release_and_a_ledger_entry(analyst):

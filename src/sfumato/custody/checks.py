@@ -1,0 +1,252 @@
+"""Checks before a release is written: persons singled out, columns that look like keys, and rare learned categories."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sfumato.arrays import Integers
+from sfumato.data.private_table import PrivateTable
+from sfumato.data.sample_uniques import (
+    FEW_HOLDERS,
+    MOST_KEYS_OF_SETS,
+    PersonCounts,
+    SampleUniques,
+    count_persons,
+)
+from sfumato.errors import CheckRefusedError, DataError, ParameterError, nearest
+from sfumato.methods.base import Design
+from sfumato.release.manifest import CHECKS, KEY_COLUMN, SINGLED_OUT
+from sfumato.release.publication import Publication
+from sfumato.schema import Attribute, Role, Schema
+from sfumato.text import listed, percent
+
+MOST_SINGLED_OUT = 0.05
+"""Share of persons who may be unique on unperturbed quasi-identifiers."""
+
+FEWEST_FOR_KEY = 20
+"""Present values below which no column is taken for a key."""
+
+DIFFERENT_IN_KEY = 0.95
+"""Share of present values, or of persons, that differ in a column that looks like a key."""
+
+MOST_NAMED = 5
+
+
+def known_checks(accept: str | Collection[str]) -> tuple[str, ...]:
+    """Names of checks to accept; refuses those that do not exist."""
+    accept = (accept,) if isinstance(accept, str) else tuple(accept)
+    unknown = [name for name in accept if name not in CHECKS]
+    if unknown:
+        raise ParameterError(
+            f"there is no check {unknown[0]!r} to accept; {nearest(unknown[0], CHECKS)}",
+            parameter="accept",
+        )
+    return accept
+
+
+@dataclass(frozen=True)
+class Unperturbed:
+    """What a release shows of its persons by columns that were not changed. Private until it is published.
+
+    Parameters
+    ----------
+    uniques
+        Sample uniques on the quasi-identifiers; None where none of them is unperturbed.
+    keys
+        Columns that look like keys.
+    note
+        How many persons are unique when the sensitive attributes are known too.
+    """
+
+    uniques: SampleUniques | None = None
+    keys: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def findings(self) -> dict[str, str]:
+        """By check that fails, what is found, without the full stop."""
+        found = {}
+        if self.uniques is not None and self.uniques.share > MOST_SINGLED_OUT:
+            found[SINGLED_OUT] = self.uniques.sentence
+        if self.keys:
+            look = "looks like a key of persons" if len(self.keys) == 1 else "look like keys of persons"
+            found[KEY_COLUMN] = f"{listed(self.keys, most=MOST_NAMED)} {look}"
+        return found
+
+
+def check_unperturbed(table: PrivateTable, publication: Publication) -> Unperturbed:
+    """Count sample uniques on what a publication leaves unperturbed, and find columns that look like keys.
+
+    One pass over the private rows, or none where nothing is unperturbed.
+
+    Raises
+    ------
+    DataError
+        When a list of categories that the release would show was learned from rows, and few persons hold some of them.
+    """
+    published = {each.name: each for one in publication.tables for each in one.schema.attributes}
+    queried = publication.law.question_schema(Schema(attributes=tuple(published.values())))
+    # The lists that a release shows: those of its files, and those that queries are asked in.
+    lists = published | {each.name: each for each in queried.attributes}
+    private = table.schema.publishable
+    learned = [
+        name
+        for name, each in lists.items()
+        if name in private and each.learned and each.categories is not None
+    ]
+    exact = _unperturbed(publication, private)
+    known, sensitive = (
+        [name for name in exact if private[name].role is role]
+        for role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
+    )
+    sets = [known, *([[*known, *sensitive]] if known and sensitive else [])] if known else []
+    found = count_persons(table, sets, names=(*exact, *learned), published=lists)
+    _refuse_rare(learned, found)
+    keys = tuple(name for name in exact if _is_key(name, found))
+    note = ""
+    if len(sets) > 1 and (more := found.uniques(1)).share > MOST_SINGLED_OUT:
+        note = f"{more.told('that are not changed, sensitive ones included')}."
+    return Unperturbed(found.uniques() if known else None, keys, note)
+
+
+def check_plan(table: PrivateTable, design: Design) -> Unperturbed:
+    """The same for what a design will leave unperturbed, as far as the schema tells; nothing is refused."""
+    private = table.schema.publishable
+    exact = design.unperturbed(table.schema)
+    known = [name for name in exact if private[name].role is Role.QUASI_IDENTIFIER]
+    found = count_persons(table, [known], names=exact)
+    return Unperturbed(
+        found.uniques() if known else None, tuple(name for name in exact if _is_key(name, found))
+    )
+
+
+def _unperturbed(publication: Publication, private: Schema) -> tuple[str, ...]:
+    """Unperturbed columns that stand together: rows of different tables do not."""
+    exact = {name for name in publication.published_as_they_are if name in private}
+    return max(
+        (tuple(name for name in each.schema.names if name in exact) for each in publication.tables), key=len
+    )
+
+
+def refuse_unaccepted(
+    found: Unperturbed, accept: Collection[str], table: PrivateTable, publication: Publication
+) -> dict[str, str]:
+    """What is published all the same: by accepted check, what is found.
+
+    Raises
+    ------
+    CheckRefusedError
+        When a check fails that is not accepted.
+    """
+    findings = found.findings
+    for check, sentence in findings.items():
+        if check in accept:
+            continue
+        if check == SINGLED_OUT:
+            assert found.uniques is not None
+            columns, is_any = columns_to_coarsen(table, publication, found.uniques)
+            which = f"{'one of ' if is_any and len(columns) > 1 else ''}{listed(columns, most=MOST_NAMED)}"
+            limit = f"; at most {percent(MOST_SINGLED_OUT)} may be"
+            what = f"Coarsen, perturb or remove {which}"
+        else:
+            columns, limit = found.keys, "; keys are not published"
+            what = f"Give {'it' if len(columns) == 1 else 'them'} the role identifier"
+        raise CheckRefusedError(
+            f"{sentence}{limit}. {what}, or publish all the same with --accept {check}.",
+            check=check,
+            columns=columns,
+        )
+    return findings
+
+
+def columns_to_coarsen(
+    table: PrivateTable, publication: Publication, found: SampleUniques
+) -> tuple[tuple[str, ...], bool]:
+    """Columns without which few enough persons are unique, and whether any one of them suffices.
+
+    Greedy: columns are kept by increasing number of categories while few enough persons are unique on them.
+    """
+    names = found.attributes
+    lists = {each.name: each for one in publication.tables for each in one.schema.attributes}
+    by_size = sorted(names, key=lambda name: lists[name].size)
+    without = [tuple(each for each in names if each != name) for name in names]
+    first = [tuple(by_size[:number]) for number in range(1, len(names))]
+    counts = count_persons(table, [*without, *first], published=lists, most=MOST_KEYS_OF_SETS)
+    few = [counts.uniques(place).share <= MOST_SINGLED_OUT for place in range(len(without) + len(first))]
+    alone = tuple(name for name, is_few in zip(names, few[: len(names)], strict=True) if is_few)
+    if alone:
+        return alone, True
+    kept = next((place for place, is_few in enumerate(few[len(names) :]) if not is_few), len(first))
+    return tuple(name for name in names if name not in by_size[:kept]), False
+
+
+def _is_key(name: str, found: PersonCounts) -> bool:
+    return looks_like_key(found.attributes[name], found.rows(name), found.persons)
+
+
+def looks_like_key(attribute: Attribute, rows: Integers, persons: int) -> bool:
+    """Whether a column's values nearly name its persons: text, or whole numbers that are dense or long.
+
+    Parameters
+    ----------
+    attribute
+        The column.
+    rows
+        Rows of each category, ``(size,)``.
+    persons
+        Persons of the table.
+
+    Examples
+    --------
+    >>> numbers = Attribute(name="n", role=Role.OTHER, categories=tuple(map(str, range(1, 31))))
+    >>> looks_like_key(numbers, np.ones(30, int), 30), looks_like_key(numbers, np.full(30, 2), 60)
+    (True, False)
+    """
+    if attribute.categories is None:
+        return False
+    labels = [
+        label
+        for label, number in zip(attribute.categories, rows[: len(attribute.categories)], strict=True)
+        if number
+    ]
+    present = int(rows[: len(attribute.categories)].sum())
+    # More values than persons name rows; else they can name persons.
+    number = present if len(labels) > persons else min(present, persons)
+    if number < FEWEST_FOR_KEY or len(labels) < DIFFERENT_IN_KEY * number:
+        return False
+    if not all(label.isdecimal() for label in labels):
+        return not any(map(_is_number, labels))
+    dense = max(map(int, labels)) - min(map(int, labels)) < 3 * number
+    return dense or {len(label) for label in labels} in ({width} for width in range(7, 40))
+
+
+def _is_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_rare(learned: Sequence[str], found: PersonCounts) -> None:
+    rare: dict[str, int] = {}
+    for name in learned:
+        attribute = found.attributes[name]
+        holders = found.holders(name)[: len(attribute.categories or ())]
+        if number := int(np.count_nonzero(holders < FEW_HOLDERS)):
+            rare[name] = number
+    if rare:
+        name, number = next(iter(rare.items()))
+        others = f" (also {listed(_told(list(rare.items())[1:]), most=3)})" if len(rare) > 1 else ""
+        raise DataError(
+            f"{number:,} of the categories of {name!r} learned from the data{others} are of fewer than {FEW_HOLDERS} persons each. "
+            "Merge them by recode, or declare a public list and remove learned = true.",
+            attribute=name,
+        )
+
+
+def _told(rare: Iterable[tuple[str, int]]) -> list[str]:
+    return [f"{number} of {name!r}" for name, number in rare]
