@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sfumato.arrays import Integers
+from sfumato.custody.schemas.roles import EncodedColumn, key_columns
 from sfumato.data.private_table import PrivateTable
 from sfumato.data.sample_uniques import (
     FEW_HOLDERS,
@@ -26,11 +27,8 @@ from sfumato.text import listed, percent
 MOST_SINGLED_OUT = 0.05
 """Share of persons who may be unique on unperturbed quasi-identifiers."""
 
-FEWEST_FOR_KEY = 20
-"""Present values below which no column is taken for a key."""
-
-DIFFERENT_IN_KEY = 0.95
-"""Share of present values, or of persons, that differ in a column that looks like a key."""
+MOST_CELLS_LOOKED_AT = 2_000_000
+"""Cells that the rules for keys look at: some seconds of reading at most."""
 
 MOST_NAMED = 5
 
@@ -105,7 +103,7 @@ def check_unperturbed(table: PrivateTable, publication: Publication) -> Unpertur
     sets = [known, *([[*known, *sensitive]] if known and sensitive else [])] if known else []
     found = count_persons(table, sets, names=(*exact, *learned), published=lists)
     _refuse_rare(learned, found)
-    keys = tuple(name for name in exact if _is_key(name, found))
+    keys = _keys(table, exact)
     note = ""
     if len(sets) > 1 and (more := found.uniques(1)).share > MOST_SINGLED_OUT:
         note = f"{more.told('that are not changed, sensitive ones included')}."
@@ -118,9 +116,7 @@ def check_plan(table: PrivateTable, design: Design) -> Unperturbed:
     exact = design.unperturbed(table.schema)
     known = [name for name in exact if private[name].role is Role.QUASI_IDENTIFIER]
     found = count_persons(table, [known], names=exact)
-    return Unperturbed(
-        found.uniques() if known else None, tuple(name for name in exact if _is_key(name, found))
-    )
+    return Unperturbed(found.uniques() if known else None, _keys(table, exact))
 
 
 def _unperturbed(publication: Publication, private: Schema) -> tuple[str, ...]:
@@ -183,52 +179,46 @@ def columns_to_coarsen(
     return tuple(name for name in names if name not in by_size[:kept]), False
 
 
-def _is_key(name: str, found: PersonCounts) -> bool:
-    return looks_like_key(found.attributes[name], found.rows(name), found.persons)
-
-
-def looks_like_key(attribute: Attribute, rows: Integers, persons: int) -> bool:
-    """Whether a column's values nearly name its persons: text, or whole numbers that are dense or long.
-
-    Parameters
-    ----------
-    attribute
-        The column.
-    rows
-        Rows of each category, ``(size,)``.
-    persons
-        Persons of the table.
-
-    Examples
-    --------
-    >>> numbers = Attribute(name="n", role=Role.OTHER, categories=tuple(map(str, range(1, 31))))
-    >>> looks_like_key(numbers, np.ones(30, int), 30), looks_like_key(numbers, np.full(30, 2), 60)
-    (True, False)
-    """
-    if attribute.categories is None:
-        return False
-    labels = [
-        label
-        for label, number in zip(attribute.categories, rows[: len(attribute.categories)], strict=True)
-        if number
+def _keys(table: PrivateTable, exact: Collection[str]) -> tuple[str, ...]:
+    """Unperturbed columns that look like keys, by the rules of roles on rows from the start of the table."""
+    if not exact:
+        return ()
+    listed_ones = [each for each in table.schema.publishable.attributes if each.categories is not None]
+    unit, batches, cells = table.unit_column, [], 0
+    for batch in table.scan([each.name for each in listed_ones], with_units=unit is not None):
+        batches.append(batch.codes)
+        cells += batch.number_of_rows * max(len(listed_ones), 1)
+        if cells > MOST_CELLS_LOOKED_AT:
+            break
+    if not batches:
+        return ()
+    columns = [
+        _encoded(each, np.concatenate([codes[each.name] for codes in batches])) for each in listed_ones
     ]
-    present = int(rows[: len(attribute.categories)].sum())
-    # More values than persons name rows; else they can name persons.
-    number = present if len(labels) > persons else min(present, persons)
-    if number < FEWEST_FOR_KEY or len(labels) < DIFFERENT_IN_KEY * number:
-        return False
-    if not all(label.isdecimal() for label in labels):
-        return not any(map(_is_number, labels))
-    dense = max(map(int, labels)) - min(map(int, labels)) < 3 * number
-    return dense or {len(label) for label in labels} in ({width} for width in range(7, 40))
+    if unit is not None:
+        persons, codes = np.unique(np.concatenate([codes[unit] for codes in batches]), return_inverse=True)
+        columns.append(EncodedColumn(unit, codes, [str(each) for each in persons]))
+    return tuple(name for name in key_columns(columns) if name in exact)
 
 
-def _is_number(label: str) -> bool:
+def _encoded(attribute: Attribute, codes: Integers) -> EncodedColumn:
+    """A column as the rules of roles read it: values in the order in which they first occur."""
+    present = codes != (-1 if attribute.missing_code is None else attribute.missing_code)
+    occurring, first, places = np.unique(codes[present], return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    encoded = np.full(codes.size, -1)
+    encoded[present] = rank[places]
+    values = [attribute.labels[code] for code in occurring[order]]
     try:
-        float(label)
+        numbers = np.array([float(each) for each in values])
     except ValueError:
-        return False
-    return True
+        numbers = None
+    is_number = numbers is not None and bool(np.isfinite(numbers).all())
+    return EncodedColumn(
+        attribute.name, encoded, values, numbers if is_number else None, attribute.description or ""
+    )
 
 
 def _refuse_rare(learned: Sequence[str], found: PersonCounts) -> None:
