@@ -93,7 +93,11 @@ def check_unperturbed(table: PrivateTable, publication: Publication) -> Unpertur
     learned = [
         name
         for name, each in lists.items()
-        if name in private and each.learned and each.categories is not None
+        # Periods and bins are ranges, of which none tells of a value.
+        if name in private
+        and each.learned
+        and each.categories is not None
+        and private[name].categories is not None
     ]
     exact = _unperturbed(publication, private)
     known, sensitive = (
@@ -226,7 +230,8 @@ def _refuse_rare(learned: Sequence[str], found: PersonCounts) -> None:
     for name in learned:
         attribute = found.attributes[name]
         holders = found.holders(name)[: len(attribute.categories or ())]
-        if number := int(np.count_nonzero(holders < FEW_HOLDERS)):
+        # A label that no row has was not learned from a row.
+        if number := int(np.count_nonzero((holders > 0) & (holders < FEW_HOLDERS))):
             rare[name] = number
     if rare:
         name, number = next(iter(rare.items()))

@@ -45,9 +45,12 @@ KEY_BYTES = 32
 _OWNER_ONLY = 0o600
 
 # A ledger that was lost must not look like a new one. The database keeps a check value of the key, and a keyed digest of
-# all entries; the file of the key keeps which ledger it belongs to and how many changes were made. The database is
+# all entries; the file of the key keeps which ledger it belongs to, and its numbers of changes and entries. The database is
 # committed first: it may be ahead of the file of the key after a crash, and is never behind it unless entries are lost.
-_KEY_FILE = re.compile(rf"([0-9a-f]{{{2 * KEY_BYTES}}})(?:\s+([0-9a-f]{{32}}) (\d{{1,18}}))?\s*", re.ASCII)
+# A ledger without entries loses nothing when it is deleted.
+_KEY_FILE = re.compile(
+    rf"([0-9a-f]{{{2 * KEY_BYTES}}})(?:\s+([0-9a-f]{{32}}) (\d{{1,18}}) (\d{{1,18}}))?\s*", re.ASCII
+)
 _UNAVAILABLE = tuple(
     f"SQLITE_{each}" for each in ("BUSY", "LOCKED", "READONLY", "IOERR", "CANTOPEN", "FULL", "PERM", "NOMEM")
 )
@@ -60,6 +63,7 @@ class _Key(NamedTuple):
     secret: bytes
     ledger: str = ""
     changes: int | None = None
+    entries: int | None = None
 
     def digest(self, *content: object) -> bytes:
         """Keyed digest of a sequence of values."""
@@ -305,7 +309,7 @@ class Ledger:
         """The checked database and its key, made where both are missing; changes are kept whole or not at all."""
         try:
             key = self._read_key()
-            if key is not None and key.changes != 0 and not (self.path.exists() and self.path.stat().st_size):
+            if key is not None and key.entries != 0 and not (self.path.exists() and self.path.stat().st_size):
                 raise self._lost(f"{self.path.name!r} is missing or empty beside its key")
             self.path.parent.mkdir(parents=True, exist_ok=True)
             # Made before SQLite does, which would let others read it.
@@ -321,9 +325,12 @@ class Ledger:
                 book.execute("commit")
                 # Under a lock of its own, so that the count of changes never falls and is never of what is not committed.
                 book.execute("begin immediate")
-                ((changes,),) = book.execute("select changes from ledger").fetchall()
-                if self._read_key() != key._replace(changes=changes):
-                    self._write_key(key._replace(changes=changes))
+                ((changes, entries),) = book.execute(
+                    "select changes, (select count(*) from releases) from ledger"
+                ).fetchall()
+                now = key._replace(changes=changes, entries=entries)
+                if self._read_key() != now:
+                    self._write_key(now)
         except (sqlite3.Error, OSError, ValueError) as error:
             # Damaged text of the database is a ValueError.
             name = str(getattr(error, "sqlite_errorname", ""))
@@ -349,7 +356,7 @@ class Ledger:
                 raise self._no_ledger() if key is None else self._lost(f"{self.path.name!r} is not a ledger")
             if key is None and is_earlier and _rows(book):
                 raise self._lost(f"its key {self._key_path.name!r} is missing")
-            if key is not None and key.changes != 0 and (key.ledger or not is_earlier):
+            if key is not None and key.entries != 0 and (key.ledger or not is_earlier):
                 raise self._lost("its check values are missing")
             return self._begin(book, key)
         if key is None:
@@ -383,10 +390,10 @@ class Ledger:
 
         if key is None:
             # Before the commit, with no change: a process that is killed in between leaves no database to miss.
-            key = _Key(secret_bytes(KEY_BYTES), secret_bytes(16).hex(), 0)
+            key = _Key(secret_bytes(KEY_BYTES), secret_bytes(16).hex(), 0, 0)
             self._write_key(key)
         elif key.changes != 0:
-            key = _Key(key.secret, secret_bytes(16).hex(), 0)
+            key = _Key(key.secret, secret_bytes(16).hex(), 0, 0)
         book.execute(
             "create table if not exists releases (number integer primary key autoincrement, content text not null)"
         )
@@ -405,15 +412,16 @@ class Ledger:
         parts = _KEY_FILE.fullmatch(text)
         if parts is None:
             raise self._lost(f"its key {self._key_path.name!r} is damaged")
-        secret, ledger, changes = parts.groups()
-        return _Key(bytes.fromhex(secret), ledger or "", None if changes is None else int(changes))
+        secret, ledger, *numbers = parts.groups()
+        changes, entries = (None if each is None else int(each) for each in numbers)
+        return _Key(bytes.fromhex(secret), ledger or "", changes, entries)
 
     def _write_key(self, key: _Key) -> None:
         """Replace the file of the key, whole or not at all; only under the lock of the database."""
         temporary = self._key_path.with_suffix(".key.partial")
         temporary.unlink(missing_ok=True)
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY), "w") as file:
-            file.write(f"{key.secret.hex()}\n{key.ledger} {key.changes}\n")
+            file.write(f"{key.secret.hex()}\n{key.ledger} {key.changes} {key.entries}\n")
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(self._key_path)

@@ -54,6 +54,18 @@ def test_whatever_happens_to_its_bytes_all_entries_are_known_or_none(ledger):
     assert ledger.entries() == known
 
 
+def test_a_ledger_without_entries_loses_nothing_when_it_is_deleted(ledger):
+    """A publication that was refused leaves none; one that was made does."""
+    enter(ledger)
+    ledger.cancel(ledger.entries()[0])
+    ledger.path.unlink()
+    ledger.require_usable()
+    enter(ledger)
+    ledger.path.unlink()
+    with pytest.raises(LedgerLostError, match="is missing or empty beside its key"):
+        ledger.require_usable()
+
+
 class Killed(BaseException):
     """Ends a process on the spot."""
 
