@@ -105,8 +105,14 @@ def check_unperturbed(table: PrivateTable, publication: Publication) -> Unpertur
         for role in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
     )
     sets = [known, *([[*known, *sensitive]] if known and sensitive else [])] if known else []
-    found = count_persons(table, sets, names=(*exact, *learned), published=lists)
-    _refuse_rare(learned, found)
+    # Lists were learned from all rows, also where some of them are drawn.
+    whole = table.undrawn
+    found = count_persons(
+        table, sets, names=exact if whole is not table else (*exact, *learned), published=lists
+    )
+    _refuse_rare(
+        learned, found if whole is table else count_persons(whole, [], names=learned, published=lists)
+    )
     keys = _keys(table, exact)
     note = ""
     if len(sets) > 1 and (more := found.uniques(1)).share > MOST_SINGLED_OUT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -78,6 +79,16 @@ class PrivateTable:
             return self
         drawn = DrawnUnits(self.source.cells, self._declared, noise=noise)
         return PrivateTable(drawn, self._declared, engine=self.engine)
+
+    @property
+    def undrawn(self) -> PrivateTable:
+        """The table with all rows of each unit; the table itself where no rows are drawn."""
+        if not self.source.is_drawn:
+            return self
+        found = copy.copy(self)
+        found.source = self.source.cells
+        found.__dict__.pop("number_of_rows", None)
+        return found
 
     @property
     def told_by_counts(self) -> tuple[Attribute, ...]:
