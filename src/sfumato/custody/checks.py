@@ -91,13 +91,7 @@ def check_unperturbed(table: PrivateTable, publication: Publication) -> Unpertur
     lists = published | {each.name: each for each in queried.attributes}
     private = table.schema.publishable
     learned = [
-        name
-        for name, each in lists.items()
-        # Periods and bins are ranges, of which none tells of a value.
-        if name in private
-        and each.learned
-        and each.categories is not None
-        and private[name].categories is not None
+        name for name, each in lists.items() if name in table.learned_lists and each.categories is not None
     ]
     exact = _unperturbed(publication, private)
     known, sensitive = (

@@ -91,6 +91,13 @@ class PrivateTable:
         return found
 
     @property
+    def learned_lists(self) -> frozenset[str]:
+        """Attributes whose categories were read off the data one by one; bins and periods are ranges."""
+        return frozenset(
+            each.name for each in self._declared.attributes if each.learned and each.categories is not None
+        )
+
+    @property
     def told_by_counts(self) -> tuple[Attribute, ...]:
         """Attributes whose cells are known to whoever knows how many rows each of their categories has."""
         if self.source.is_drawn:
