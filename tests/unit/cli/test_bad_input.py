@@ -120,7 +120,7 @@ CASES = {
     "unknown format": Case(
         nothing, ("inspect", "people.docx", "--schema", "schema.toml"), ("people.docx", ".parquet")
     ),
-    "repeated column": Case(replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("columns 2 and 3",)),
+    "repeated column": Case(replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("people.csv", "no column 'age'")),
     # Files that are not what they claim to be.
     "ragged lines": Case(
         rewrite("people.csv", lambda text: text + f'"{MARKER}","Male"\n'),
@@ -137,7 +137,7 @@ CASES = {
     ),
     "not UTF-8": Case(
         lambda folder: (folder / "people.csv").write_bytes(
-            (folder / "people.csv").read_bytes() + b'"x","M\xe9le",20,"North","Tech"\n'
+            (folder / "people.csv").read_bytes() + b'"x","M\xff\x81\xffle",20,"North","Tech"\n'
         ),
         PUBLISH,
         ("people.csv", "UTF-8"),

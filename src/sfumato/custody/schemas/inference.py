@@ -636,16 +636,19 @@ class _Guess:
         of_value = np.array([places[category[str(each)]] for each in column.values])
         is_present = column.codes >= 0
         codes = of_value[column.codes[is_present]]
-        persons = self._persons
-        if persons is not None:
-            # Values of rows that were not kept stand at the end, each for a person of its own.
-            persons = np.append(persons, -1 - np.arange(column.rows - len(persons)))
-            codes = np.unique(np.stack([codes, persons[is_present]]), axis=1)[0]
+        persons = np.arange(column.rows) if self._persons is None else self._persons
+        # Values of rows that were not kept stand at the end, each for a person of its own.
+        persons = np.append(persons, -1 - np.arange(column.rows - len(persons)))
+        codes, holders = np.unique(np.stack([codes, persons[is_present]]), axis=1)
+
+        def holders_of(names: Sequence[str]) -> int:
+            return np.unique(holders[np.isin(codes, [places[name] for name in names])]).size
+
         held = dict(zip(places, np.bincount(codes, minlength=len(places)).tolist(), strict=True))
         # What the file declares and no row has says nothing about anybody.
         few = [name for name, number in held.items() if 0 < number < FEWEST_PERSONS]
         others = sorted((name for name in held if held[name] >= FEWEST_PERSONS), key=lambda name: held[name])
-        while few and sum(held[name] for name in few) < FEWEST_PERSONS and others:
+        while few and holders_of(few) < FEWEST_PERSONS and others:
             few.append(others.pop(0))
         kept = [name for name in places if name not in set(few)]
         if not few:

@@ -62,6 +62,9 @@ _FOREIGN = {
 }
 """Encodings of scripts that are not Latin, and whose they are."""
 
+FEWEST_FOREIGN = 20
+"""Bytes beyond ASCII from which on a file is read in the only likely encoding of another script."""
+
 _WINDOWS = {"cp1252": "Windows-1252", "cp1250": "Windows-1250 (central Europe)"}
 
 _MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -140,7 +143,7 @@ def settle_encoding(path: Path, start: bytes, said: str | None) -> str:
     if is_utf_8(start):
         return "utf-8"
     likely = _foreign(start) or (["cp1250"] if _is_central(start) else ["cp1252"])
-    if len(likely) > 1:
+    if len(likely) > 1 or (likely[0] in _FOREIGN and sum(byte >= 0x80 for byte in start) < FEWEST_FOREIGN):
         listed = " or ".join(f"{name} ({_FOREIGN[name]})" for name in likely)
         raise _asks(
             path, f"its bytes could be {listed}. Say --encoding {likely[0]}, or whatever it was saved in"
