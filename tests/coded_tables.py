@@ -29,3 +29,12 @@ def table_of(sizes, codes, *, ordered=False):
         for name, column in zip(names, codes, strict=True)
     }
     return PrivateTable(CodedRows(schema, held), schema, engine=ArrayEngine())
+
+
+def with_learned_lists(table):
+    """The same table in memory, its lists of categories read off the data: what is suppressed is not listed."""
+    source = table.source
+    schema = Schema(
+        attributes=tuple(each.model_copy(update={"learned": True}) for each in table.schema.attributes)
+    )
+    return PrivateTable(CodedRows(schema, source.codes), schema, engine=ArrayEngine())

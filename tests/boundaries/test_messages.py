@@ -47,7 +47,9 @@ SPOILED = {
     ),
     "other bytes": lambda folder: (
         folder / "a.csv",
-        texts(change=lambda text: text + f'{MARKER}\xff\x81\xff,"Female",30,"North","Care"\n'.encode("latin-1")),
+        texts(
+            change=lambda text: text + f'{MARKER}\xff\x81\xff,"Female",30,"North","Care"\n'.encode("latin-1")
+        ),
     ),
     "an unfit job": lambda folder: (
         folder / "a.csv",

@@ -123,6 +123,12 @@ class PosteriorBelief(Attack):
     def _people(self, release: Release, knowledge: Knowledge | None, sensitive: Attribute) -> OccupiedCounts:
         """Combinations of public values of the targets, and how many people have each."""
         names = [each.name for each in public_attributes(release) if each.name != sensitive.name]
+        if not names:
+            raise ParameterError(
+                "the release has no public attribute that people are known by, so nothing can be inferred of single people. "
+                "Attack another release.",
+                parameter="release",
+            )
         if knowledge is not None:
             names = [name for name in names if name in knowledge.schema]
             if not names:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
@@ -459,9 +459,12 @@ def measure_distances(
 
 def _estimated(release: Release, table: PrivateTable, names: Sequence[str], estimator: str) -> Floats | None:
     """Estimated counts in the table's own categories; None where refused. A merged category is spread evenly."""
-    codes: Mapping[str, Integers | None] = {
-        name: recode(table, release.schema[name]) if name in release.schema else None for name in names
-    }
+    codes: dict[str, Integers] = {}
+    for name in names:
+        known = recode(table, release.schema[name]) if name in release.schema else None
+        if known is None:
+            return None
+        codes[name] = known
     try:
         if estimator:
             counts = release.law.estimate_by(estimator, release, Tabulation(tuple(names))).values
@@ -470,10 +473,7 @@ def _estimated(release: Release, table: PrivateTable, names: Sequence[str], esti
     except SfumatoError:
         return None
     counts = np.asarray(counts, np.float64).reshape([release.schema[name].size for name in names])
-    for axis, name in enumerate(names):
-        known = codes[name]
-        if known is None:
-            return None
+    for axis, known in enumerate(codes.values()):
         spread = np.bincount(known)[known]
         shape = [-1 if place == axis else 1 for place in range(len(names))]
         counts = counts.take(known, axis=axis) / spread.reshape(shape)
@@ -634,10 +634,11 @@ def run_task(task: Task, table: PrivateTable, asked: Asked) -> Outcome:
         if estimator and estimator not in release.law.estimators:
             # Refused with the names that there are.
             release.law.estimate_by(estimator, release, Tabulation())
+        # Refused where all values of the sensitive attribute were merged into one.
+        members, outside = (people_of(each, release, asked.sensitive) for each in (kept, held_out))
     except SfumatoError as error:
         spent = time.process_time() - started
         return Outcome(task.candidate.label, task.repeat, str(error), {}, {}, {}, {}, spent)
-    members, outside = (people_of(each, release, asked.sensitive) for each in (kept, held_out))
     trial = Trial(
         attack_present([release], members, generator),
         attack_absent([release], members, outside, generator),

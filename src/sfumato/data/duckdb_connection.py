@@ -5,12 +5,13 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import queue
 import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from sfumato.atomic_files import make_files_private, spill_folder
 from sfumato.errors import ParameterError
@@ -172,11 +173,10 @@ class _Opened:
 
 
 # --------------------------------------------------------------------------------------------------
-# Waiting for DuckDB so that Ctrl-C stops it at once and whoever watches sees how far it is.
+# Queries that Ctrl-C interrupts at once, with progress.
 #
-# A query runs in a thread of its own while the main thread, which alone receives signals, waits in Python. In
-# other threads
-# it just runs: the main thread stops those.
+# Only the main thread receives signals. It waits in Python while a thread of the cursor runs the query; queries of other
+# threads run where they are called.
 
 
 Result = TypeVar("Result")
@@ -184,21 +184,73 @@ Result = TypeVar("Result")
 SECONDS_BETWEEN_LOOKS = 0.2
 """How often the progress of a query is looked at."""
 
+SECONDS_BETWEEN_INTERRUPTS = 0.05
+"""How often a running query is interrupted until it ends."""
+
+
+class _Job:
+    """A function that a thread runs once, unless it was withdrawn before it began."""
+
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self._work = work
+        self._claim = threading.Lock()
+        self.done = threading.Event()
+        self.outcome: Any = None
+        self.failure: BaseException | None = None
+
+    def run(self) -> None:
+        """Run the function, and keep its result or exception."""
+        if not self._claim.acquire(blocking=False):
+            return
+        try:
+            self.outcome = self._work()
+        except BaseException as error:  # noqa: BLE001 - it is raised again in the waiting thread
+            self.failure = error
+        finally:
+            self.done.set()
+
+    def withdraw(self) -> bool:
+        """Whether the function has not begun; then it never will."""
+        return self._claim.acquire(blocking=False)
+
+
+def _run_jobs(jobs: queue.SimpleQueue[_Job | None]) -> None:
+    while (job := jobs.get()) is not None:
+        job.run()
+        # Its result may be large.
+        del job
+
+
+def _end_thread(jobs: queue.SimpleQueue[_Job | None], thread: threading.Thread) -> None:
+    jobs.put(None)
+    # A thread whose start was interrupted cannot be joined. It ends by itself.
+    if thread is not threading.current_thread() and thread.is_alive():
+        thread.join()
+
 
 class PatientCursor:
-    """A DuckDB cursor whose queries can be interrupted and watched.
+    """A DuckDB cursor whose queries can be interrupted and report progress; a context manager, which ends its thread.
 
     Parameters
     ----------
     cursor
         DuckDB's own.
     phase
-        What a watcher is told that it does.
+        Name of the phase in progress reports.
     """
 
     def __init__(self, cursor: DuckDBPyConnection, phase: str) -> None:
         self._cursor = cursor
         self._phase = phase
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._end: weakref.finalize[..., PatientCursor] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._end is not None:
+            self._end()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cursor, name)
@@ -223,40 +275,47 @@ class PatientCursor:
     def _wait(self, work: Callable[[], Result]) -> Result:
         if threading.current_thread() is not threading.main_thread():
             return work()
-        done = threading.Event()
-        outcome: list[Result] = []
-        failure: list[BaseException] = []
-
-        def run() -> None:
-            try:
-                outcome.append(work())
-            except BaseException as error:  # noqa: BLE001 - it is raised again in the waiting thread
-                failure.append(error)
-            finally:
-                done.set()
-
-        thread = threading.Thread(target=run, name="sfumato-query", daemon=True)
-        thread.start()
+        job = _Job(work)
         found, is_shown = watcher(), False
         try:
-            while not done.wait(SECONDS_BETWEEN_LOOKS):
+            self._submit(job)
+            while not job.done.wait(SECONDS_BETWEEN_LOOKS):
                 if found is not None:
                     is_shown = True
                     percent = self._cursor.query_progress()
                     found.show(self._phase, max(percent, 0.0), 100.0 if percent >= 0 else None)
         except BaseException:
-            # Ctrl-C, or the signal to end: the query must not go on behind the back of whoever stopped it.
-            self._cursor.interrupt()
-            thread.join()
+            # Ctrl-C, or the signal to end, at any line above: the query may not have been submitted, or not have begun.
+            if not job.withdraw():
+                self._interrupt(job)
             raise
         finally:
             # A phase of somebody else, of which this query is one of many steps, goes on.
             if found is not None and is_shown:
                 found.finish()
-        thread.join()
-        if failure:
-            raise failure[0]
-        return outcome[0]
+        if job.failure is not None:
+            raise job.failure
+        result: Result = job.outcome
+        return result
+
+    def _submit(self, job: _Job) -> None:
+        """Hand a job to the cursor's thread."""
+        # Not a thread for each batch: Python runs a callback when a thread object is deleted, and ignores a
+        # KeyboardInterrupt raised in it.
+        if self._end is None or not self._end.alive:
+            self._jobs = queue.SimpleQueue()
+            thread = threading.Thread(target=_run_jobs, args=(self._jobs,), name="sfumato-query", daemon=True)
+            # Also at the interpreter's exit, after a scan that was read in part.
+            self._end = weakref.finalize(self, _end_thread, self._jobs, thread)
+            thread.start()
+        self._jobs.put(job)
+
+    def _interrupt(self, job: _Job) -> None:
+        """End a running query."""
+        # Repeated: DuckDB forgets an interrupt that comes just before a query begins.
+        self._cursor.interrupt()
+        while not job.done.wait(SECONDS_BETWEEN_INTERRUPTS):
+            self._cursor.interrupt()
 
 
 class PatientRelation:

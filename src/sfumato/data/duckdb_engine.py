@@ -205,9 +205,11 @@ class Snapshot(Source):
             for each in self._kept
         ]
         try:
-            with self.original.relation(cursor) as rows:
+            with (
+                self.original.relation(cursor) as rows,
                 # Signals that reach DuckDB in the main thread come out as faults, or not at all.
-                patient = PatientCursor(cursor, f"Reading {self.description}")
+                PatientCursor(cursor, f"Reading {self.description}") as patient,
+            ):
                 patient.execute(f"create table {self.name} as select {', '.join(columns)} from {rows}")
         except BaseException:
             # The source may have changed under the reader, which is seen at its end.
@@ -640,8 +642,12 @@ class DuckDBEngine:
                         self._draw(source)
             types = (declarations(each) for each in source.coded(attributes))
             self._connection.declare({name: text for each in types for name, text in each.items()})
-            with self._connection.cursor() as cursor, source.relation(cursor) as relation:
-                yield PatientCursor(cursor, f"Reading {source.description}"), relation
+            with (
+                self._connection.cursor() as cursor,
+                source.relation(cursor) as relation,
+                PatientCursor(cursor, f"Reading {source.description}") as patient,
+            ):
+                yield patient, relation
 
 
 @contextmanager

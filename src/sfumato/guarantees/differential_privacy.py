@@ -241,7 +241,8 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
     Epsilons and deltas add up, in either form (Li and Li, theorem 6: ratios multiply and unsafe outputs
     add); forms that differ give the additive one. Where every promise has a rho, the rhos add up instead, and epsilon
     follows from their sum, which is less. It is taken at the smallest delta: at a larger one a further release could
-    lower the stated epsilon.
+    lower the stated epsilon. It is never below the largest epsilon of one promise: small rhos at a large delta would
+    give 0.
 
     Raises
     ------
@@ -285,7 +286,7 @@ def compose(promises: Sequence[DifferentialPrivacy]) -> DifferentialPrivacy:
         )
     rho = sum(rhos)
     return DifferentialPrivacy(
-        epsilon=min(epsilon, epsilon_of_rho(rho, smallest)),
+        epsilon=min(epsilon, max(epsilon_of_rho(rho, smallest), *(each.epsilon for each in promises))),
         delta=delta,
         rho=rho,
         given=given,

@@ -80,7 +80,9 @@ class Targets:
         TooLargeError
             When there are so many kinds of people or values that what is believed of them does not fit into memory.
         """
-        rows = np.stack([np.asarray(codes[each.name], np.int64) for each in public], axis=1)
+        columns = [np.asarray(codes[each.name], np.int64) for each in public]
+        # Where no public attribute was published all people are alike.
+        rows = np.stack(columns, axis=1) if columns else np.zeros((len(codes[sensitive.name]), 0), np.int64)
         combinations, index = np.unique(rows, axis=0, return_inverse=True)
         if sensitive.size > MOST_VALUES or len(combinations) * sensitive.size > MOST_BELIEFS:
             raise TooLargeError(

@@ -120,7 +120,9 @@ CASES = {
     "unknown format": Case(
         nothing, ("inspect", "people.docx", "--schema", "schema.toml"), ("people.docx", ".parquet")
     ),
-    "repeated column": Case(replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("people.csv", "no column 'age'")),
+    "repeated column": Case(
+        replace("people.csv", '"age"', '"sex"', 1), PUBLISH, ("people.csv", "no column 'age'")
+    ),
     # Files that are not what they claim to be.
     "ragged lines": Case(
         rewrite("people.csv", lambda text: text + f'"{MARKER}","Male"\n'),

@@ -11,11 +11,13 @@ import threading
 import time
 from contextlib import nullcontext, suppress
 
+import duckdb
 import pyarrow as pa
 import pytest
 from typer.core import TyperGroup
 
 from sfumato.cli import run
+from sfumato.data.duckdb_connection import PatientCursor
 from sfumato.data.duckdb_engine import DuckDBEngine
 from sfumato.data.sources.columnar import ArrowData
 from sfumato.errors import ParameterError
@@ -247,3 +249,46 @@ def test_queries_in_other_threads_just_run():
     thread.start()
     thread.join()
     assert found == [(3,)]
+
+
+def query_threads():
+    """Threads that run queries now."""
+    return {each for each in threading.enumerate() if each.name == "sfumato-query"}
+
+
+def test_all_batches_are_read_in_one_thread_that_ends(monkeypatch):
+    """Ctrl-C may be lost while thread objects are deleted: there is not one for each batch."""
+    started, before = [], query_threads()
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self.name), start(self)))
+    with DuckDBEngine().open(ArrowData(pa.table({"x": [1]}))) as (cursor, _):
+        reader = cursor.sql("select range from range(100000)").to_arrow_reader(1000)
+        assert sum(batch.num_rows for batch in reader) == 100_000
+        assert len(query_threads() - before) == 1
+    assert started == ["sfumato-query"]
+    assert query_threads() <= before
+
+
+def test_a_closed_cursor_is_refused():
+    """Its thread has ended, and nothing waits for it."""
+    with DuckDBEngine().open(ArrowData(pa.table({"x": [1]}))) as (cursor, _):
+        cursor.execute("select 1")
+    with pytest.raises(duckdb.Error):
+        cursor.execute("select 1")
+
+
+@pytest.mark.parametrize("is_begun", [False, True])
+def test_control_c_while_a_query_is_submitted_leaves_none_running(monkeypatch, is_begun):
+    """A thread that still runs when the interpreter ends would abort the process."""
+    submit, before = PatientCursor._submit, query_threads()
+
+    def interrupted(self, job):
+        if is_begun:
+            submit(self, job)
+        raise KeyboardInterrupt
+
+    with DuckDBEngine().open(ArrowData(pa.table({"x": [1]}))) as (cursor, _):
+        monkeypatch.setattr(PatientCursor, "_submit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            cursor.execute("select sum(a.range * b.range) from range(1000000000) a, range(1000) b")
+    assert query_threads() <= before

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from coded_tables import table_of
+from coded_tables import table_of, with_learned_lists
 from sfumato import Schema, compare_designs, read_table
 from sfumato.compare import run as comparing
 from sfumato.compare.frontier import Comparison
@@ -62,6 +62,28 @@ def test_the_table_itself_answers_without_error_and_resampling_refuses(tmp_path)
     assert refused.refusal
     assert "refused: " in found.summary()
     assert not raw.is_beaten
+
+
+def test_designs_that_suppress_attributes_go_on_beside_the_others(tmp_path):
+    """Questions and tables of an attribute whose values were all merged are refused, and priced as refusals."""
+    several = [RAW, *(candidate("generalization", {"k": k}) for k in (2, 50, 300))]
+    asked = {"queries": 24, "repeats": 3, "seed": 1, "workers": 0, "tables": [["region"], ["region", "job"]]}
+    table = with_learned_lists(sample_table(400))
+    found = compare_designs(table, tmp_path / "job", candidates=several, classifier_repeats=1, **asked)
+    assert not any(each.refusal for each in found.points)
+    refused = [each.numbers["refused"] for each in found.points]
+    assert refused == sorted(refused)
+    assert refused[1] == 0 < refused[2] < refused[3] < 1
+    names = [each.numbers["total variation of region"] for each in found.points]
+    assert names[0] == pytest.approx(0)
+    # Without an answer the regions are taken to be equally frequent.
+    assert names[2] == pytest.approx(names[3])
+    assert names[2] > 0.05
+    # Nobody can be attacked through an attribute that was not published.
+    attacked = compare_designs(table, tmp_path / "region", candidates=several, sensitive="region", **asked)
+    assert [bool(each.refusal) for each in attacked.points] == [False, False, True, True]
+    assert "'region' was left out of the release" in attacked.points[2].refusal
+    assert "refused" in attacked.summary()
 
 
 def test_a_seed_repeats_and_workers_do_not_matter(tmp_path):

@@ -157,6 +157,14 @@ def test_the_smaller_epsilon_of_the_two_ways_is_promised():
     assert (total.epsilon, total.rho, total.relation) == (1.0, 10.0, "add-remove")
 
 
+@pytest.mark.parametrize(("number", "total"), [(1, 0.001), (3, 0.001)])
+def test_a_sum_of_small_rhos_is_no_epsilon_of_zero(number, total):
+    """At so large a delta rho 1e-6 needs no epsilon at all; the largest stated one is kept."""
+    small = DifferentialPrivacy(epsilon=0.001, delta=0.01, rho=1e-6)
+    assert epsilon_of_rho(number * 1e-6, 0.01) == 0
+    assert compose([small] * number).epsilon == total
+
+
 @pytest.mark.parametrize(("rho", "delta"), [(1e-4, 1e-9), (0.1, 1e-6), (2.0, 1e-5), (20.0, 1e-3)])
 def test_epsilon_is_the_smallest_whose_delta_is_small_enough(rho, delta):
     """At it the delta is met, just below it is not."""

@@ -108,6 +108,7 @@ def train_classifier(release: Release, people: People, *, seed: int) -> TrainedC
         Without scikit-learn.
     """
     require_classifier()
+    from sklearn.dummy import DummyClassifier
     from sklearn.ensemble import HistGradientBoostingClassifier
 
     targets = people.targets(are_members=True)
@@ -119,6 +120,9 @@ def train_classifier(release: Release, people: People, *, seed: int) -> TrainedC
         categorical_features=[each.size <= MOST_CATEGORIES for each in targets.public],
         random_state=seed,
     )
+    if not targets.public:
+        # Without public attributes the shares of the values are all there is to learn.
+        model = DummyClassifier(strategy="prior")
     if len(np.unique(rows.values)) < 2:
         return TrainedClassifier(_Constant(rows.values[:1]), rows.channel, targets.sensitive.size)
     with one_thread():
@@ -205,7 +209,8 @@ def _from_classes(classes: PublishedClasses, generator: np.random.Generator) -> 
         ranks = np.cumsum(possible, axis=1)
         drawn = generator.integers(1, ranks[group, -1] + 1)
         columns.append((ranks[group] < drawn[:, np.newaxis]).sum(axis=1))
-    return ReleasedRows(np.stack(columns, axis=1), value)
+    public = np.stack(columns, axis=1) if columns else np.zeros((len(value), 0), np.int64)
+    return ReleasedRows(public, value)
 
 
 def _repeated(counts: Floats) -> tuple[Integers, Integers]:

@@ -57,6 +57,8 @@ class People:
     @property
     def rows(self) -> Integers:
         """Public codes, ``(people, attributes)``."""
+        if not self.public:
+            return np.zeros((self.number, 0), np.int64)
         return np.stack([self.codes[each.name] for each in self.public], axis=1)
 
     def take(self, chosen: Integers | Booleans) -> People:
@@ -222,7 +224,7 @@ def refuse_other_rows(release: Release, people: People) -> None:
 
 
 def refuse_unlike_releases(releases: Sequence[Release]) -> None:
-    """Refuse releases whose beliefs cannot be multiplied: of other sensitive attributes, or with categories merged in one of them.
+    """Refuse releases whose beliefs cannot be multiplied: of other sensitive attributes, or with categories merged or suppressed in one of them.
 
     Raises
     ------
@@ -234,6 +236,7 @@ def refuse_unlike_releases(releases: Sequence[Release]) -> None:
     for other in (each.schema for each in releases[1:]):
         unlike = [name for name, labels in lists.items() if name in other and other[name].labels != labels]
         unlike += [each.name for each in first.with_role(Role.SENSITIVE) if each.name not in other]
+        unlike += [name for name in lists if name in other.left_out and name not in unlike]
         if unlike:
             raise DataError(
                 f"the releases have not the same categories of {', '.join(unlike)}: what they say cannot be put together value by value. "

@@ -479,9 +479,14 @@ class Generalization(Design):
         recoded = self.recode(table)
         schema = recoded.published_schema(table.schema)
 
-        kept = [each for each in table.schema.publishable.attributes if each.name in schema]
-        left_out = tuple(name for name in recoded.columns if name not in schema)
-        # A stated tree of a column that is not published would list its categories.
+        # Of a column that is not published no list that was learned is either; a public one gives bounds.
+        learned = table.schema.publishable.learned
+        left_out = tuple(name for name in recoded.columns if name not in schema and name in learned)
+        kept = [
+            each
+            for each in table.schema.publishable.attributes
+            if each.name in schema or (each.name in recoded.columns and each.name not in left_out)
+        ]
         stated = {
             name: form
             for name, form in self.hierarchies.items()
@@ -493,7 +498,7 @@ class Generalization(Design):
             tables=(PublishedTable("rows", schema, rows),),
             law=GeneralizedRows(
                 attributes=tuple(kept),
-                covers={name: each for name, each in recoded.covers.items() if name in schema},
+                covers={name: each for name, each in recoded.covers.items() if name not in left_out},
                 left_out=left_out,
                 # The number dropped depends on single rows; a fixed recoding promises that nothing does.
                 suppressed_rows=None if is_fixed else recoded.suppressed,

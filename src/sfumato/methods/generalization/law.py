@@ -191,7 +191,7 @@ class GeneralizedRows(Law):
     @cached_property
     def original(self) -> Schema:
         """The attributes before generalization."""
-        return Schema(attributes=self.attributes)
+        return Schema(attributes=self.attributes).knowing_left_out(self.left_out)
 
     def promises(self, schema: Schema, stated: Guarantee) -> tuple[Guarantee, ...]:
         """Semantic k-anonymity where the recoding was stated beforehand (Li and Li, theorem 2); else tables must tell."""
@@ -231,8 +231,17 @@ class GeneralizedRows(Law):
         }
 
     def formula(self, published: Published, asked: Sequence[Tabulation]) -> SpreadCounts:
-        """Published combinations of the attributes asked about, each spread over what it stands for."""
+        """Published combinations of the attributes asked about, each spread over what it stands for.
+
+        Raises
+        ------
+        QueryError
+            When all values of an attribute were merged into one.
+        """
         names = names_of(asked)
+        for name in self.left_out:
+            if name in names:
+                self.original[name]
         rows = published.number_of_rows + (self.suppressed_rows or 0)
         # An attribute generalized to one value that stands for everything has no column; it is constant.
         columns = [name for name in names if self.published_size(name) > 1]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from coded_tables import table_of
-from sfumato import METHODS, ColumnizedCounts, RandomizedResponse, audit
+from coded_tables import table_of, with_learned_lists
+from sfumato import METHODS, ColumnizedCounts, Generalization, RandomizedResponse, audit
+from sfumato.attacks.posterior import PosteriorBelief
 from sfumato.custody.audit.attackers import LAW, beliefs_of, raw_release
 from sfumato.custody.audit.law_checks import check_against_truth
 from sfumato.custody.audit.people import largest_linkable, people_of
@@ -131,6 +132,27 @@ def test_three_releases_are_worth_more_than_one():
     # Five standard errors of a share of 3,000.
     assert abs(one - 0.625) < 0.045
     assert abs(three - (0.6836 + 0.1758 / 3)) < 0.045
+
+
+def test_an_attribute_that_only_one_release_suppresses_is_refused():
+    """All regions were merged in one of two releases: people who are told apart by region are unknown to it."""
+    table = with_learned_lists(sample_table(400))
+    whole, suppressed = (release_in_memory(table, Generalization(k=k), seed=1) for k in (2, 50))
+    assert suppressed.schema.left_out == ("region",)
+    assert "region" in whole.schema
+    for pair in ((whole, suppressed), (suppressed, whole)):
+        with pytest.raises(DataError, match="have not the same categories of region"):
+            audit(pair, table, seed=1)
+
+
+def test_a_release_without_public_attributes_is_audited_but_for_its_people():
+    """All public values were merged: there is nothing to know people by."""
+    table = with_learned_lists(sample_table(400))
+    release = release_in_memory(table, Generalization(k=320), seed=1)
+    assert release.schema.names == ("job",)
+    assert "no public attributes" in audit(release, table, seed=1).summary()
+    with pytest.raises(ParameterError, match="no public attribute"):
+        PosteriorBelief().run(release)
 
 
 def test_releases_of_other_categories_are_not_put_together():

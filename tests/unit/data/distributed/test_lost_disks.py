@@ -43,7 +43,7 @@ def test_a_part_that_is_lost_after_it_was_written(tmp_path, monkeypatch, lost):
 
     def lose(self, pile, blobs):
         found = write(self, pile, blobs)
-        path = self.folder / found[0].path
+        path = self.folder / found.path
         if pile == 1 and lost == "gone":
             path.unlink()
         elif pile == 1:
