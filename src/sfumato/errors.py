@@ -48,7 +48,7 @@ def shortened(text: str, most: int = 60) -> str:
     return text if len(text) <= most else f"{text[:half]}…{text[-half:]}"
 
 
-LONGEST_MESSAGE = 1_000
+LONGEST_MESSAGE = 2_000
 """Characters of a message, whatever names of others are in it."""
 
 _LONG_WORD = re.compile(r"\S{300,}")
@@ -61,8 +61,8 @@ def readable(message: str) -> str:
     --------
     >>> readable(f"there is no method {'a' * 70_000!r}; see methods.")[-50:]
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'; see methods."
-    >>> len(readable("a b " * 5_000)), readable("one\n" * 500)[-33:]
-    (999, '… and 265 more lines like it.\none')
+    >>> len(readable("a b " * 5_000)), readable("one\n" * 800)[-33:]
+    (1999, '… and 315 more lines like it.\none')
     """
     short = _LONG_WORD.sub(lambda found: shortened(found[0], 120), message)
     if len(short) <= LONGEST_MESSAGE:

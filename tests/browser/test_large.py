@@ -57,6 +57,7 @@ def test_a_million_rows_do_not_freeze_the_page(chromium, tmp_path, kept):
         page.locator("#private table").wait_for()
         page.get_by_role("button", name="Keep this design").click()
         page.wait_for_url("**/publish")
+        page.get_by_label("singled-out").check()
         page.get_by_role("button", name="Publish", exact=True).click()
         tab.wait_for_job("#published-title")
         found = page.evaluate("JSON.parse(sessionStorage.getItem('gaps'))")

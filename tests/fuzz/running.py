@@ -28,7 +28,7 @@ BYTES = 2 * 2**30
 ALLOWED = {0, 1, 2, 3, 130}
 """Exit codes: done, refused, misused, refuted, interrupted."""
 
-LONGEST_MESSAGE = 1_000
+LONGEST_MESSAGE = 2_000
 """Characters that a refusal may have, all its sentences together."""
 
 MARKER = "Quetzalcoatl"

@@ -136,5 +136,5 @@ def test_outside_records_that_lack_people_are_remarked(release_by):
 def test_nothing_to_link_on_is_refused(release_by):
     """The only attribute named is not a published one."""
     release = release_by(Generalization(k=8), "whole")
-    with pytest.raises(ParameterError, match="no quasi-identifier to link on"):
+    with pytest.raises(ParameterError, match="nothing to link on"):
         OutsideLinking().run(release)
