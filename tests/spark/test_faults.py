@@ -13,6 +13,7 @@ import pytest
 from engine_cases import digests, write_people
 from samples import SCHEMA, people
 from sfumato import METHODS, publish, read_table
+from sfumato.custody.checks import Unperturbed
 from sfumato.data.distributed import spark as spark_runner
 from sfumato.data.distributed.engine import LocalRunner, SplitEngine
 from sfumato.errors import DataError, SourceError
@@ -181,6 +182,8 @@ def test_misfits_do_not_make_spark_try_again(engine, tmp_path, monkeypatch):
     pq.write_table(pa.table(spoiled), tmp_path / "spoiled.parquet", row_group_size=100)
     worker = spark_runner.DealWorker
     monkeypatch.setattr(spark_runner, "DealWorker", lambda *given: Watched(worker(*given), str(marks)))
+    # The pass before publication would find it first.
+    monkeypatch.setattr("sfumato.custody.publish.check_unperturbed", lambda *_: Unperturbed())
     design = METHODS.make("randomized-response", {"retention": 0.5})
     with pytest.raises(DataError, match="1 row"):
         publish(

@@ -328,3 +328,11 @@ def test_wide_tables_are_summed_up():
     guess = infer(**{f"c{place}": ["a", "b"] * 20 for place in range(300)})
     assert len(guess.summary().splitlines()) + len(guess.decisions) <= 40
     assert "300" in guess.summary()
+
+
+def test_times_of_one_day_are_left_out():
+    """Different cells of a single period give no category to tell apart."""
+    times = [f"1970-01-01 10:00:{second:02}" for second in range(40)]
+    guess = infer(when=times, job=["a", "b"] * 20)
+    assert guess.schema.names == ("job",)
+    assert "All of its dates are in one period." in guess.to_toml()

@@ -31,6 +31,7 @@ from sfumato.data.sources.base import Source
 from sfumato.errors import DataError, SourceError, without_origins
 from sfumato.results import ResultTable
 from sfumato.schema import Attribute, Role, Schema
+from sfumato.schema.attribute import DateBins
 from sfumato.text import FEW_LISTED, Cell, capital, counted, listed
 
 # --------------------------------------------------------------------------------------------------
@@ -676,7 +677,10 @@ def _in_order(profile: ColumnProfile, label: Label) -> _Domain | None:
         hours = tuple(f"{hour:02}" for hour in range(HOURS_OF_A_DAY))
         return "hours", {"prefix": 2, "categories": hours, "ordered": True, "learned": False}, (_HOURS,)
     if form.dates and label is Label.DATE:
-        return "dates", {"dates": date_bins(form.dates)}, _checks_of_dates(profile)
+        dates = date_bins(form.dates)
+        if DateBins.model_validate(dates).size + (profile.number_missing > 0) < 2:
+            return "left out", {}, (_ONE_PERIOD,)
+        return "dates", {"dates": dates}, _checks_of_dates(profile)
     if form.notations and column.size > MOST_LISTED_NUMBERS:
         return "bins", {"bins": profile.edges(), **form.notations[0].keys}, _checks_of_bins(profile)
     return ("left out", {}, (_UNREAD_DATES,)) if label is Label.DATE else None
@@ -685,6 +689,7 @@ def _in_order(profile: ColumnProfile, label: Label) -> _Domain | None:
 _HOURS = Check(
     Harm.EDGES, "The hours of the day stand for its times: merge them where an hour says too much."
 )
+_ONE_PERIOD = Check(Harm.LEFT_OUT, "All of its dates are in one period.")
 _UNREAD_DATES = Check(
     Harm.LEFT_OUT, "Dates in a form that is not read: write them as 2019-12-31 to publish periods."
 )
