@@ -219,7 +219,7 @@ def _encoded(attribute: Attribute, codes: Integers) -> EncodedColumn:
         numbers = np.array([float(each) for each in values])
     except ValueError:
         numbers = None
-    is_number = numbers is not None and bool(np.isfinite(numbers).all())
+    is_number = numbers is not None and numbers.size > 0 and bool(np.isfinite(numbers).all())
     return EncodedColumn(
         attribute.name, encoded, values, numbers if is_number else None, attribute.description or ""
     )

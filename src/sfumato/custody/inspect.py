@@ -225,6 +225,12 @@ def _quantile(weight_of: dict[int, int], share: float) -> int:
     return sizes[int(np.searchsorted(reached, share * reached[-1]))]
 
 
+ROWS_TAKEN_FOR_PERSONS = (
+    "Each row is taken for a person, because the schema declares no unit. Can a person have several rows? Then give the column "
+    'that says whose they are role = "unit".'
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Inspection:
     """What private rows give away as they stand. All of it is private.
@@ -243,6 +249,8 @@ class Inspection:
         Persons who are unique on all quasi-identifiers.
     criteria
         By sensitive attribute, which k, l, t, beta and delta the groups keep as they stand.
+    has_unit
+        Whether a column is declared that says whose the rows are.
     """
 
     number_of_rows: int
@@ -251,6 +259,7 @@ class Inspection:
     tables: tuple[ResultTable, ...]
     uniques: SampleUniques
     criteria: tuple[GroupCriteria, ...] = ()
+    has_unit: bool = True
 
     def __repr__(self) -> str:
         return f"Inspection({', '.join(self.quasi_identifiers) or 'no quasi-identifiers'}; private)"
@@ -265,7 +274,8 @@ class Inspection:
             if self.group_sizes is not None
             else "The schema declares no quasi-identifier, so there are no groups to look at."
         )
-        return "\n\n".join([*(each.to_text() for each in self.tables), reading, *self.singled_out])
+        asked = () if self.has_unit else (ROWS_TAKEN_FOR_PERSONS,)
+        return "\n\n".join([*self.singled_out, *asked, *(each.to_text() for each in self.tables), reading])
 
     @property
     def singled_out(self) -> tuple[str, ...]:
@@ -320,10 +330,11 @@ def inspect_table(table: PrivateTable) -> Inspection:
     """
     rows = table.number_of_rows
     names = tuple(each.name for each in table.schema.with_role(Role.QUASI_IDENTIFIER))
+    has_unit = table.unit_column is not None
     columns, unique = _columns_table(table, names)
     tables = [columns]
     if not names:
-        return Inspection(rows, names, None, tuple(tables), unique)
+        return Inspection(rows, names, None, tuple(tables), unique, has_unit=has_unit)
     sizes = GroupSizes(table.group_sizes(names))
     measures = tuple((title, value) for _, title, value in _group_measures(sizes))
     tables += [
@@ -335,7 +346,7 @@ def inspect_table(table: PrivateTable) -> Inspection:
     criteria = tuple(group_criteria(table, names, each) for each in sensitive)
     if criteria:
         tables += [_homogeneity_table(criteria), _criteria_table(criteria)]
-    return Inspection(rows, names, sizes, tuple(tables), unique, criteria)
+    return Inspection(rows, names, sizes, tuple(tables), unique, criteria, has_unit)
 
 
 def _private(title: str, columns: tuple[str, ...], rows: tuple[tuple[Cell, ...], ...]) -> ResultTable:

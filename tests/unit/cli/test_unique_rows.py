@@ -130,8 +130,8 @@ def test_inspect_and_plan_say_it_before(run, wide):
     wide("quasi-identifier")
     outcome = run("inspect", "wide.csv", "--schema", "wide.toml")
     assert outcome.exit_code == 0, outcome.stderr
-    last = outcome.stdout.strip().splitlines()[-1]
-    assert last.startswith(
+    first = outcome.stdout.splitlines()[0]
+    assert first.startswith(
         "100.0 % of the persons are unique on 29 columns that are quasi-identifiers; publish refuses"
     )
     planned = run("plan", "wide.csv", "--schema", "wide.toml", *METHOD)
