@@ -106,7 +106,7 @@ def raising(error: BaseException, *, after: str = "") -> Callable[..., None]:
 
 def long_winded(*_: object, **__: object) -> None:
     """A refusal that nobody reads to its end."""
-    print("sfumato: " + "a " * 600, file=sys.stderr)  # noqa: T201 - what it is for
+    print("sfumato: " + "a " * 1_200, file=sys.stderr)  # noqa: T201 - what it is for
     raise SfumatoError("Refused.")
 
 
@@ -116,7 +116,7 @@ WRONG = {
     "shows a cell": raising(SfumatoError("Refused."), after=f"{MARKER}-7"),
     "commands the terminal": raising(SfumatoError("Refused."), after="\x1b[2J"),
     "raised": raising(GeneratorExit()),
-    "says 1,2": long_winded,
+    "says 2,4": long_winded,
     "more memory than there is": raising(MemoryError()),
 }
 

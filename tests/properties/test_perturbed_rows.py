@@ -22,7 +22,11 @@ def distortions(draw, size):
     """A uniform matrix, or one with a heavy diagonal and anything beside it."""
     if draw(st.booleans()):
         return UniformDistortion(retention=draw(st.floats(0.1, 0.95)), size=size)
-    weights = draw(array_strategies.arrays(np.float64, (size, size), elements=st.floats(0, 1)))
+    weights = draw(
+        array_strategies.arrays(
+            np.float64, (size, size), elements=st.integers(0, 100).map(lambda each: each / 100)
+        )
+    )
     # A diagonal heavier than the rest of its row keeps the matrix invertible.
     weights = weights + np.diag(weights.sum(axis=1) + draw(st.floats(0.1, 2)))
     rows = weights / weights.sum(axis=1, keepdims=True)

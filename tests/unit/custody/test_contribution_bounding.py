@@ -360,10 +360,10 @@ def test_the_ledger_knows_the_whole_table(tmp_path, engine, small_splits, kind):
     def table(unit=ONE):
         return read_table(source, schema(unit), engine=engine(kind, tmp_path))
 
-    publish(table(), Anatomy(l_value=2), tmp_path / "first", ledger=ledger)
+    publish(table(), Anatomy(l_value=2), tmp_path / "first", ledger=ledger, accept="singled-out")
     assert ledger.entries()[0].table.number_of_rows == rows(60).num_rows
     with pytest.raises(PublishedBeforeError):
-        publish(table(), Anatomy(l_value=2), tmp_path / "second", ledger=ledger)
+        publish(table(), Anatomy(l_value=2), tmp_path / "second", ledger=ledger, accept="singled-out")
     assert not (tmp_path / "second").exists()
     publish(table(), Generalization(k=2), tmp_path / "third", ledger=ledger, again=True)
     assert len(ledger.entries()) == 2
@@ -372,7 +372,13 @@ def test_the_ledger_knows_the_whole_table(tmp_path, engine, small_splits, kind):
 @pytest.mark.parametrize("unit", [ONE, "rows_per_unit = 8"])
 def test_an_audit_of_drawn_rows_says_not_testable(tmp_path, unit):
     """The rows that were drawn are not known: nothing is refuted, and what was not tested is named."""
-    release = publish(read_table(rows(200), schema()), Anatomy(l_value=2), tmp_path / "release", seed=3)
+    release = publish(
+        read_table(rows(200), schema()),
+        Anatomy(l_value=2),
+        tmp_path / "release",
+        seed=3,
+        accept="singled-out",
+    )
     found = audit(release, read_table(rows(200), schema(unit)), seed=1)
     assert not found.is_refuted
     assert not found.law_checks
@@ -437,7 +443,9 @@ def test_a_comparison_that_is_gone_on_with_draws_the_same_rows(tmp_path):
 
 def test_a_report_is_not_held_against_all_rows(tmp_path):
     """Their counts are no truth about the drawn ones."""
-    release = publish(read_table(rows(60), schema()), Anatomy(l_value=2), tmp_path / "release")
+    release = publish(
+        read_table(rows(60), schema()), Anatomy(l_value=2), tmp_path / "release", accept="singled-out"
+    )
     with pytest.raises(ParameterError, match="drawn from each person"):
         write_report(release, tmp_path / "report.html", against=read_table(rows(60), schema()))
     assert not (tmp_path / "report.html").exists()
