@@ -39,7 +39,7 @@ DIGITS = 15
 MISSING = "\x00missing"
 """What stands for a cell without a value; no cell of a table holds this text."""
 
-NO_PERSON = ("", "NA", "N/A", "NAN", "NULL", "NONE", ".", "?", "UNKNOWN")
+NOBODY = ("", "NA", "N/A", "NAN", "NULL", "NONE", ".", "?", "UNKNOWN")
 """Values of an identifier, in capitals, that name no person."""
 
 BLOCK = 16
@@ -325,11 +325,11 @@ def _smallest(names: Sequence[str], secret: str, relation: str) -> str:
     """
     whole = "regexp_replace(cell, '\\.0+$', '')"
     parts = f"regexp_extract({whole}, '^(.*?)([0-9]{{1,18}})([^0-9]*)$', ['stem', 'digits', 'tail'])"
-    no_person = ", ".join(map(quote_text, NO_PERSON))
+    nobody = ", ".join(map(quote_text, NOBODY))
     # A stream can be read once.
     return (
         f"with people as materialized (select distinct number, cell from {_stacked(names, relation)} "
-        f"where cell <> {quote_text(MISSING)} and upper(trim(cell)) not in ({no_person})), "
+        f"where cell <> {quote_text(MISSING)} and upper(trim(cell)) not in ({nobody})), "
         "blocks as (select distinct number, if(taken.digits = '', cell, concat_ws(':', taken.stem, "
         f"taken.digits::bigint // {BLOCK}, taken.tail)) as text from (select number, cell, {parts} as taken from people)), "
         f"hashed as (select number, 0 as kind, sha256({quote_text(secret)} || 'person:' || cell) as hash from people union all "
